@@ -1,0 +1,104 @@
+"""Long-term memory for AI agents, as plugins.
+
+`Host` is all a program needs; the rest of the names are for plugin authors. They are imported when
+they are first used, so that `import memslot` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from memslot.agent.events import AgentStart as AgentStart
+    from memslot.agent.events import Message as Message
+    from memslot.agent.events import RunInfo as RunInfo
+    from memslot.agent.events import Session as Session
+    from memslot.agent.events import ToolCallVerdict as ToolCallVerdict
+    from memslot.agent.prompt import PromptSection as PromptSection
+    from memslot.agent.run import AgentRun as AgentRun
+    from memslot.agent.run import AsyncAgentRun as AsyncAgentRun
+    from memslot.config.model import Config as Config
+    from memslot.config.paths import Places as Places
+    from memslot.diagnostics import Diagnostic as Diagnostic
+    from memslot.embeddings.contract import EmbeddingProvider as EmbeddingProvider
+    from memslot.embeddings.contract import EmbeddingProviderSpec as EmbeddingProviderSpec
+    from memslot.embeddings.contract import ProviderOptions as ProviderOptions
+    from memslot.embeddings.selection import Selection as Selection
+    from memslot.errors import ConfigError as ConfigError
+    from memslot.errors import HookError as HookError
+    from memslot.errors import ManifestError as ManifestError
+    from memslot.errors import MemslotError as MemslotError
+    from memslot.errors import NameClashError as NameClashError
+    from memslot.errors import PluginError as PluginError
+    from memslot.errors import PluginLoadError as PluginLoadError
+    from memslot.errors import ProviderError as ProviderError
+    from memslot.errors import SlotError as SlotError
+    from memslot.errors import ToolArgumentsError as ToolArgumentsError
+    from memslot.errors import ToolError as ToolError
+    from memslot.errors import TrustError as TrustError
+    from memslot.errors import UnknownProviderError as UnknownProviderError
+    from memslot.hookspecs import HOST_API as HOST_API
+    from memslot.hookspecs import hookimpl as hookimpl
+    from memslot.host import Host as Host
+    from memslot.memory.contract import Memory as Memory
+    from memslot.memory.contract import MemoryHit as MemoryHit
+    from memslot.memory.contract import MemorySearchOutcome as MemorySearchOutcome
+    from memslot.memory.contract import MemoryStatus as MemoryStatus
+    from memslot.memory.fence import fence as fence
+    from memslot.memory.fence import strip_recalled as strip_recalled
+    from memslot.memory.redact import redact as redact
+    from memslot.plugins.context import PluginContext as PluginContext
+    from memslot.tools import Tool as Tool
+    from memslot.tools import ToolCall as ToolCall
+    from memslot.tools import ToolResult as ToolResult
+
+_HOMES = {
+    "agent.events": ["AgentStart", "Message", "RunInfo", "Session", "ToolCallVerdict"],
+    "agent.prompt": ["PromptSection"],
+    "agent.run": ["AgentRun", "AsyncAgentRun"],
+    "config.model": ["Config"],
+    "config.paths": ["Places"],
+    "diagnostics": ["Diagnostic"],
+    "embeddings.contract": ["EmbeddingProvider", "EmbeddingProviderSpec", "ProviderOptions"],
+    "embeddings.selection": ["Selection"],
+    "errors": [
+        "ConfigError",
+        "HookError",
+        "ManifestError",
+        "MemslotError",
+        "NameClashError",
+        "PluginError",
+        "PluginLoadError",
+        "ProviderError",
+        "SlotError",
+        "ToolArgumentsError",
+        "ToolError",
+        "TrustError",
+        "UnknownProviderError",
+    ],
+    "hookspecs": ["HOST_API", "hookimpl"],
+    "host": ["Host"],
+    "memory.contract": ["Memory", "MemoryHit", "MemorySearchOutcome", "MemoryStatus"],
+    "memory.fence": ["fence", "strip_recalled"],
+    "memory.redact": ["redact"],
+    "plugins.context": ["PluginContext"],
+    "tools": ["Tool", "ToolCall", "ToolResult"],
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = ["__version__", *_HOME_OF]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'memslot' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"memslot.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

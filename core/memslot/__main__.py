@@ -1,0 +1,5 @@
+"""`python -m memslot`."""
+
+from memslot.cli import main
+
+main()

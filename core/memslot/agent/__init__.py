@@ -1,0 +1,1 @@
+"""Agent runs: what happens before, during and after an agent works on a prompt."""

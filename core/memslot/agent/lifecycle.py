@@ -1,0 +1,104 @@
+"""Conversations and runs: opens them, gathers what plugins put before a prompt, and ends them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from memslot.agent.events import CHAT_TYPES, AgentStart, ChatType, Message, RunInfo, Session
+from memslot.agent.prompt import PromptMode, PromptSection, join_prompt
+from memslot.diagnostics import Diagnostics, describe_error
+from memslot.plugins.hooks import HookRunner, expect
+from memslot.plugins.registration import Registries
+from memslot.tools import Tool
+
+END_BUDGET_SECONDS = 30.0
+
+
+class Lifecycle:
+    """The sessions this host has seen, and the hooks around them."""
+
+    def __init__(self, runner: HookRunner, registries: Registries, diagnostics: Diagnostics) -> None:
+        self._runner = runner
+        self._registries = registries
+        self._diagnostics = diagnostics
+        self._open: dict[str, Session] = {}
+        self._lock = threading.Lock()
+
+    def open_session(self, agent_id: str, session: str | Session | None, chat_type: ChatType) -> Session:
+        """The session meant; plugins hear of one that this host has not seen before."""
+        if chat_type not in CHAT_TYPES:
+            raise ValueError(f"chat_type is one of {', '.join(CHAT_TYPES)}, not {chat_type!r}")
+        if session is None:
+            place = Session(agent_id, chat_type=chat_type)
+        elif isinstance(session, str):
+            place = Session(agent_id, session, chat_type)
+        else:
+            place = session
+        with self._lock:
+            is_new = place.id not in self._open
+            self._open[place.id] = place
+        if is_new:
+            self._runner.call_all("session_start", session=place)
+        return place
+
+    def prepare(
+        self,
+        info: RunInfo,
+        messages: Sequence[Message],
+        base_prompt: str,
+        mode: PromptMode,
+        tools: Sequence[Tool],
+    ) -> tuple[str, str]:
+        """Ask plugins what belongs before a prompt: (context, system prompt)."""
+        answers = self._runner.call_all("before_agent_start", accept=_usable_start, run=info, messages=tuple(messages))
+        starts: list[AgentStart] = [answer.value for answer in answers]
+        context = "\n\n".join(start.prepend_context.strip() for start in starts if start.prepend_context.strip())
+        base = next((start.system_prompt for start in starts if start.system_prompt.strip()), base_prompt)
+        names = {tool.name for tool in tools}
+        sections = [
+            (section.heading, self._write(plugin_id, section, info))
+            for plugin_id, section in self._registries.sections
+            if section.applies(mode, names)
+        ]
+        return context, join_prompt(base, sections)
+
+    def _write(self, plugin_id: str, section: PromptSection, info: RunInfo) -> str:
+        """A section's text; nothing where the plugin fails to write it."""
+        text: Any = section.text
+        if not callable(text):
+            return str(text)
+        budget = self._runner.budget_of("before_agent_start", plugin_id)
+        value, error, seconds = self._runner.call_function(
+            plugin_id, "prompt section", lambda: text(info), budget=budget
+        )
+        if isinstance(value, str):
+            return value
+        said = describe_error(error) if error else f"returned {type(value).__name__}, not text"
+        stage = f"prompt section {section.heading!r}"
+        self._diagnostics.add(plugin_id, stage, said, duration_ms=seconds * 1000)
+        return ""
+
+    def end_session(self, session_id: str) -> None:
+        """Tell plugins that a conversation is over; what they still do for its runs comes first."""
+        with self._lock:
+            place = self._open.pop(session_id, None)
+        if place is not None:
+            self._runner.drain(END_BUDGET_SECONDS)
+            self._runner.call_all("session_end", session=place)
+
+    def close(self) -> None:
+        """Wait for background work, then end every open conversation."""
+        self._runner.drain(END_BUDGET_SECONDS)
+        with self._lock:
+            places, self._open = list(self._open.values()), {}
+        for place in places:
+            self._runner.call_all("session_end", session=place)
+
+
+def _usable_start(value: Any) -> str | None:
+    fault = expect(AgentStart)(value)
+    if fault is None and not (isinstance(value.prepend_context, str) and isinstance(value.system_prompt, str)):
+        return "returned an AgentStart whose fields are not text"
+    return fault

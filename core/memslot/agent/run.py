@@ -1,0 +1,121 @@
+"""One run of an agent, from the prompt to its end, with the plugins' hooks around it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from memslot.agent.events import Message, RunInfo, Session
+from memslot.agent.tool_calls import ToolCalls
+from memslot.diagnostics import describe_error
+from memslot.plugins.hooks import HookRunner
+from memslot.tools import Tool, ToolResult
+
+
+class AgentRun:
+    """What an agent is given for one prompt, and where it reports back.
+
+    Use it as a context manager: leaving the block ends the run, as failed if an exception leaves it.
+    """
+
+    def __init__(
+        self,
+        info: RunInfo,
+        calls: ToolCalls,
+        runner: HookRunner,
+        *,
+        context: str,
+        system_prompt: str,
+        tools: Sequence[Tool],
+    ) -> None:
+        self._calls = calls
+        self._runner = runner
+        self._ended = False
+        self.info = info
+        self.context = context
+        self.system_prompt = system_prompt
+        self.tools = tuple(tools)
+
+    @property
+    def session(self) -> Session:
+        return self.info.session
+
+    @property
+    def prompt(self) -> str:
+        """The prompt with what was recalled put before it."""
+        return f"{self.context}\n\n{self.info.prompt}" if self.context else self.info.prompt
+
+    def call_tool(self, name: str, args: Any = None) -> ToolResult:
+        """Call a tool for the model. Never raises for what a plugin or the model did: the result says it."""
+        return self._calls.call(self.info, name, args)
+
+    def finish(self, messages: Sequence[Message] = (), *, success: bool = True, error: str | None = None) -> None:
+        """Report the run's messages and end it. Plugins hear of it in the background; only the first call counts."""
+        if self._ended:
+            return
+        self._ended = True
+        kept = tuple(dict(message) for message in messages if isinstance(message, Mapping))
+        self._runner.call_in_background("agent_end", run=self.info, messages=kept, success=success, error=error)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.finish(success=error is None, error=None if error is None else describe_error(error))
+
+
+class AsyncAgentRun:
+    """The async twin of AgentRun: the same run, its waiting done in a worker thread."""
+
+    def __init__(self, begin: Callable[[], AgentRun]) -> None:
+        self._begin = begin
+        self._run: AgentRun | None = None
+
+    async def __aenter__(self) -> Self:
+        self._run = await asyncio.to_thread(self._begin)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await asyncio.to_thread(self.run.__exit__, kind, error, trace)
+
+    @property
+    def run(self) -> AgentRun:
+        if self._run is None:
+            raise RuntimeError("an async run begins with `async with host.arun(…) as run:`")
+        return self._run
+
+    @property
+    def info(self) -> RunInfo:
+        return self.run.info
+
+    @property
+    def session(self) -> Session:
+        return self.run.session
+
+    @property
+    def context(self) -> str:
+        return self.run.context
+
+    @property
+    def system_prompt(self) -> str:
+        return self.run.system_prompt
+
+    @property
+    def prompt(self) -> str:
+        return self.run.prompt
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        return self.run.tools
+
+    async def call_tool(self, name: str, args: Any = None) -> ToolResult:
+        return await asyncio.to_thread(self.run.call_tool, name, args)
+
+    async def finish(self, messages: Sequence[Message] = (), *, success: bool = True, error: str | None = None) -> None:
+        await asyncio.to_thread(self.run.finish, messages, success=success, error=error)

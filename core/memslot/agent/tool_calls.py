@@ -1,0 +1,99 @@
+"""Calls tools for a model: arguments checked, plugins asked first, every failure turned into a result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from memslot.agent.events import ChatType, RunInfo, ToolCallVerdict
+from memslot.diagnostics import Diagnostics, describe_error, one_line
+from memslot.errors import ToolArgumentsError
+from memslot.plugins.hooks import HookRunner, expect
+from memslot.plugins.lanes import OutOfTime, StillBusy
+from memslot.plugins.registration import Registries
+from memslot.tools import Tool, ToolCall, ToolResult
+
+
+class ToolCalls:
+    """The tools of all active plugins, ready to be called."""
+
+    def __init__(self, runner: HookRunner, registries: Registries, diagnostics: Diagnostics) -> None:
+        self._runner = runner
+        self._registries = registries
+        self._diagnostics = diagnostics
+
+    def available(self, chat_type: ChatType) -> tuple[Tool, ...]:
+        """The tools an agent may use in this type of chat."""
+        tools = (tool for _, tool in self._registries.tools.values())
+        return tuple(tool for tool in tools if tool.chat_types is None or chat_type in tool.chat_types)
+
+    def call(self, run: RunInfo, name: str, args: Any) -> ToolResult:
+        """Call a tool. Never raises for what a plugin or the model did."""
+        allowed = {tool.name: tool for tool in self.available(run.session.chat_type)}
+        tool = allowed.get(name)
+        if tool is None:
+            text = f'there is no tool "{name}" here; the tools are: {", ".join(allowed) or "none"}'
+            return ToolResult(text, is_error=True)
+        try:
+            given: Mapping[str, Any] = tool.read_arguments(args)
+            tool.parse_arguments(given)
+            given, refusal = self._ask_plugins(run, name, given)
+            if refusal is not None:
+                return ToolResult(f"{name} was refused: {refusal}", is_error=True)
+            parsed = tool.parse_arguments(given)
+        except ToolArgumentsError as error:
+            return ToolResult(str(error), is_error=True)
+        result, seconds = self._execute(tool, parsed, run)
+        self._runner.call_in_background(
+            "after_tool_call", run=run, tool=name, args=given, result=result, duration_seconds=seconds
+        )
+        return result
+
+    def _ask_plugins(self, run: RunInfo, name: str, args: Mapping[str, Any]) -> tuple[Mapping[str, Any], str | None]:
+        """Let plugins look at a call in turn: the arguments to use, and a refusal if there was one."""
+        for plugin_id in self._runner.implementers("before_tool_call"):
+            answer = self._runner.call_one(
+                plugin_id, "before_tool_call", accept=_usable_verdict, run=run, tool=name, args=dict(args)
+            )
+            if answer is None:
+                continue
+            verdict: ToolCallVerdict = answer.value
+            if verdict.block is not None:
+                return args, one_line(verdict.block)
+            if verdict.args is not None:
+                args = dict(verdict.args)
+        return args, None
+
+    def _execute(self, tool: Tool, parsed: Any, run: RunInfo) -> tuple[ToolResult, float]:
+        plugin_id = self._registries.tools[tool.name][0]
+        value, error, seconds = self._runner.call_function(
+            plugin_id,
+            tool.name,
+            lambda: tool.invoke(parsed, ToolCall(run.session)),
+            budget=tool.timeout_seconds,
+        )
+        if error is None:
+            try:
+                return tool.render(value), seconds
+            except Exception as fault:  # a value that cannot be turned into JSON
+                error = fault
+        said = _explain(error, tool)
+        self._diagnostics.add(plugin_id, f"tool {tool.name}", said, duration_ms=seconds * 1000)
+        return ToolResult(f"{tool.name} failed: {one_line(said)}", is_error=True), seconds
+
+
+def _usable_verdict(value: Any) -> str | None:
+    fault = expect(ToolCallVerdict)(value)
+    if fault is None and not isinstance(value.block, str | None):
+        return "returned a ToolCallVerdict whose block is not text"
+    if fault is None and not isinstance(value.args, Mapping | None):
+        return "returned a ToolCallVerdict whose args are not a mapping"
+    return fault
+
+
+def _explain(error: BaseException, tool: Tool) -> str:
+    if isinstance(error, OutOfTime):
+        return f"did not finish within {tool.timeout_seconds:g} s"
+    if isinstance(error, StillBusy):
+        return "was not called: earlier calls of its plugin never came back"
+    return describe_error(error)

@@ -1,0 +1,5 @@
+"""`python -m memslot.cli`."""
+
+from memslot.cli import main
+
+main()

@@ -1,0 +1,77 @@
+"""`memslot init`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from memslot.cli.output import print_json, say_done
+
+
+@click.command("init")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(as_json: bool) -> None:
+    """Make a home, a config and a workspace to start with.
+
+    What is there already stays as it is, so running it twice changes nothing.
+
+    \b
+    Examples:
+      memslot init
+      MEMSLOT_HOME=/srv/bot/.memslot memslot init
+    """
+    from memslot.config.load import load_config
+    from memslot.config.paths import Places, make_private_dir
+    from memslot.config.starter import starter_config, starter_memory
+
+    places = Places.from_env()
+    made: list[str] = []
+    _make_folder(places.home, made)
+    _make_file(places.config_file, starter_config(), made)
+    config = load_config(places).config
+    workspace = config.workspace(config.default_agent_id(), places)
+    _make_folder(workspace, made)
+    make_private_dir(workspace / "memory")
+    if not (workspace / "memory.md").exists():
+        _make_file(workspace / "MEMORY.md", starter_memory(), made)
+    if as_json:
+        print_json(
+            {
+                "home": str(places.home),
+                "config": str(places.config_file),
+                "workspace": str(workspace),
+                "made": made,
+            }
+        )
+        return
+    for path in made:
+        say_done(f"made {path}")
+    if not made:
+        click.echo("Everything is there already; nothing was changed.")
+    click.echo('Next: memslot run "what do you know about me?"')
+
+
+def _make_folder(path: Path, made: list[str]) -> None:
+    from memslot.config.paths import make_private_dir
+
+    if path.is_dir():
+        return
+    try:
+        make_private_dir(path)
+    except OSError as error:
+        raise click.ClickException(f"{path} cannot be made: {error.strerror}") from None
+    made.append(str(path))
+
+
+def _make_file(path: Path, text: str, made: list[str]) -> None:
+    from memslot.config.paths import make_private_dir, write_private_file
+
+    if path.exists() or path.is_symlink():
+        return
+    try:
+        make_private_dir(path.parent)
+        write_private_file(path, text)
+    except OSError as error:
+        raise click.ClickException(f"{path} cannot be written: {error.strerror}") from None
+    made.append(str(path))

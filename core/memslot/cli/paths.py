@@ -1,0 +1,40 @@
+"""`memslot paths`."""
+
+from __future__ import annotations
+
+import click
+
+from memslot.cli.output import print_json, print_table
+
+
+@click.command("paths")
+@click.option("--agent", help="An agent's id; the default agent unless told.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(agent: str | None, as_json: bool) -> None:
+    """Print where everything is kept.
+
+    \b
+    Examples:
+      memslot paths
+      memslot paths --json | jq -r .index
+    """
+    from memslot.config.load import load_config
+    from memslot.config.paths import Places
+
+    places = Places.from_env()
+    loaded = load_config(places)
+    agent_id = agent or loaded.config.default_agent_id()
+    settings = loaded.config.memory_search(agent_id)
+    paths = {
+        "home": str(places.home),
+        "config": str(places.config_file),
+        "workspace": str(loaded.config.workspace(agent_id, places)),
+        "index": str(places.index_file(agent_id, settings.store.path)),
+        "sessions": str(places.sessions_dir(agent_id)),
+        "cache": str(places.cache_dir),
+        "plugins": str(places.home / "plugins"),
+    }
+    if as_json:
+        print_json({"agent": agent_id, **paths})
+    else:
+        print_table(["what", "where"], [[name, path] for name, path in paths.items()])

@@ -1,0 +1,59 @@
+"""`memslot run`."""
+
+from __future__ import annotations
+
+import click
+
+from memslot.agent.events import CHAT_TYPES, ChatType
+from memslot.cli.output import print_json, say_warning
+
+
+@click.command("run")
+@click.argument("prompt")
+@click.option("--session", help="Id of the conversation it belongs to.")
+@click.option("--chat-type", type=click.Choice(CHAT_TYPES), default="direct", show_default=True)
+@click.option("--agent", help="An agent's id; the default agent unless told.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(prompt: str, session: str | None, chat_type: ChatType, agent: str | None, as_json: bool) -> None:
+    """Show what an agent would be given for PROMPT: context, system prompt and tools.
+
+    Calls no model. Plugins are asked as in a real run, so this shows what they recall.
+
+    \b
+    Examples:
+      memslot run "what did we decide about the API?"
+      memslot run "hello" --chat-type group --json
+    """
+    from memslot.host import Host
+
+    with Host.load(agent=agent) as host:
+        for warning in host.warnings:
+            say_warning(warning)
+        if host.memory_problem is not None:
+            say_warning(f"there is no memory: {host.memory_problem}")
+        with host.run(prompt, session=session, chat_type=chat_type) as run:
+            if as_json:
+                print_json(
+                    {
+                        "agent": host.agent_id,
+                        "session": run.session.id,
+                        "memory": host.memory_owner,
+                        "context": run.context,
+                        "systemPrompt": run.system_prompt,
+                        "prompt": run.info.prompt,
+                        "tools": [tool.to_mcp() for tool in run.tools],
+                    }
+                )
+            else:
+                _print_part("System prompt", run.system_prompt or "(nothing)")
+                _print_part("Context before the prompt", run.context or "(nothing was recalled)")
+                _print_part("Prompt", run.info.prompt)
+                tools = [f"{tool.name}: {tool.description}" for tool in run.tools]
+                _print_part("Tools", "\n".join(tools) or "(none)")
+        for event in host.diagnostics:
+            say_warning(str(event))
+
+
+def _print_part(heading: str, text: str) -> None:
+    click.echo(click.style(heading, bold=True, fg="cyan"))
+    click.echo("\n".join(f"  {line}" for line in text.splitlines()) + "\n")

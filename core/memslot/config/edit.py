@@ -1,0 +1,235 @@
+"""Get, set and unset single keys of a config file, keeping everything else a person wrote."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from memslot.config.check import check_tree, with_place
+from memslot.config.keypath import MISSING, KeyPath, list_index, lookup, parse_key
+from memslot.config.locking import locked
+from memslot.config.merge import copied
+from memslot.config.paths import make_private_dir, write_private_file
+from memslot.config.problems import ConfigProblem
+from memslot.config.read import RawConfig, parse_config_bytes, read_config_file
+from memslot.errors import ConfigError
+
+ExtraCheck = Callable[[Mapping[str, Any]], Sequence[ConfigProblem]]
+"""More checks of a tree, such as plugins' own schemas."""
+
+
+def parse_cli_value(text: str) -> Any:
+    """A value from the command line: JSON5 if it reads as that (`6`, `true`, `[a]`), else the text itself."""
+    import pyjson5
+
+    try:
+        return pyjson5.decode(text, 64)
+    except pyjson5.Json5Exception:
+        return text
+
+
+def get_value(tree: Any, key: str, default: Any = MISSING) -> Any:
+    """The value at a dotted key of a tree or a Config; a ConfigError when there is none and no default."""
+    if hasattr(tree, "model_dump"):
+        tree = tree.model_dump(by_alias=True, mode="json")
+    found = lookup(tree, parse_key(key))
+    if found is not MISSING:
+        return found
+    if default is not MISSING:
+        return default
+    raise ConfigError(f"{key} is not set; `memslot config schema` lists the keys there are.")
+
+
+def set_value(
+    path: Path, key: str, value: Any, *, env: Mapping[str, str] | None = None, check: ExtraCheck | None = None
+) -> bool:
+    """Write one key into a config file, which is created if missing; False when it already had that value.
+
+    A result with a problem that the file did not have before is refused and nothing is written.
+    """
+    steps = parse_key(key)
+    value = copied(value)
+    _check_value(value, key)
+
+    def edit(raw: RawConfig) -> str:
+        if _same(lookup(raw.tree, steps), value):
+            return raw.text
+        if raw.outline is None:
+            from memslot.config.toml_edit import set_in_toml
+
+            return set_in_toml(raw.text, steps, value)
+        from memslot.config.json5_edit import set_in_text
+
+        return set_in_text(raw.text, steps, value, strict_json=_is_strict_json(raw.path))
+
+    return _changed(path, edit, lambda tree: _set(tree, steps, value), steps, env, check)
+
+
+def unset_value(
+    path: Path, key: str, *, env: Mapping[str, str] | None = None, check: ExtraCheck | None = None
+) -> bool:
+    """Remove one key from a config file; False when it was not there."""
+    steps = parse_key(key)
+
+    def edit(raw: RawConfig) -> str:
+        if lookup(raw.tree, steps) is MISSING:
+            return raw.text
+        if raw.outline is None:
+            from memslot.config.toml_edit import unset_in_toml
+
+            return unset_in_toml(raw.text, steps)
+        from memslot.config.json5_edit import unset_in_text
+
+        return unset_in_text(raw.text, steps)
+
+    return _changed(path, edit, lambda tree: _unset(tree, steps), None, env, check)
+
+
+def _changed(
+    path: Path,
+    edit: Callable[[RawConfig], str],
+    apply: Callable[[dict[str, Any]], None],
+    touched: KeyPath | None,
+    env: Mapping[str, str] | None,
+    check: ExtraCheck | None,
+) -> bool:
+    env = os.environ if env is None else env
+    real = Path(os.path.realpath(path))  # two links to one file share one lock
+    try:
+        make_private_dir(real.parent)
+        with locked(real):
+            old = read_config_file(real)
+            before = old or parse_config_bytes(real, b"" if real.suffix.lower() == ".toml" else b"{}\n")
+            text = edit(before)
+            if text == before.text:
+                return False
+            after = _checked_edit(before, text, apply)
+            _refuse_new_problems(before, after, touched, env, check)
+            bom = "\ufeff" if old and real.read_bytes().startswith(b"\xef\xbb\xbf") else ""
+            mode = stat.S_IMODE(real.stat().st_mode) if old else 0o600
+            write_private_file(real, bom + text, mode=mode)
+    except OSError as error:
+        raise ConfigError(
+            f"{path} could not be written ({error.strerror or error}), the old content is unchanged; "
+            "check the disk's space and the permissions."
+        ) from None
+    return True
+
+
+def _checked_edit(before: RawConfig, text: str, apply: Callable[[dict[str, Any]], None]) -> RawConfig:
+    """Parse the edited text and make sure that it says what was asked for, and nothing else changed."""
+    wanted = copied(before.tree)
+    apply(wanted)
+    after = parse_config_bytes(before.path, text.encode("utf-8"))
+    if not _same(after.tree, wanted):
+        raise ConfigError(
+            f"{before.path} is written in a way that cannot be edited safely; change it by hand."
+        )
+    return after
+
+
+def _refuse_new_problems(
+    before: RawConfig,
+    after: RawConfig,
+    touched: KeyPath | None,
+    env: Mapping[str, str],
+    check: ExtraCheck | None,
+) -> None:
+    old = Counter(_identity(problem) for problem in _problems(before, env, check))
+    new = []
+    for problem in _problems(after, env, check):
+        if (touched and _is_inside(problem.key, touched)) or old[_identity(problem)] == 0:
+            new.append(problem)
+        else:
+            old[_identity(problem)] -= 1
+    if new:
+        raise ConfigError(f"{before.path} was not changed, because the result would not be valid:", new)
+
+
+def _problems(raw: RawConfig, env: Mapping[str, str], check: ExtraCheck | None) -> list[ConfigProblem]:
+    checked = check_tree(raw.tree, env)
+    found = checked.located(lambda finding: with_place(finding, None, None))
+    return [*found, *(check(raw.tree) if check else ())]
+
+
+def _identity(problem: ConfigProblem) -> tuple[str, str, str | None]:
+    # Places in a list shift when an item goes; that makes no new problem.
+    return re.sub(r"\[\d+\]", "[]", problem.key), problem.reason, problem.value
+
+
+def _is_inside(key: str, touched: KeyPath) -> bool:
+    """Whether a problem is about the value that was just set; `list.0` and `list[0]` are one place."""
+    try:
+        path = parse_key(key)
+    except ConfigError:  # a problem of the file as a whole
+        return False
+    return [str(step) for step in path[: len(touched)]] == [str(step) for step in touched]
+
+
+def _set(tree: dict[str, Any], path: KeyPath, value: Any) -> None:
+    owner: Any = tree
+    for position, step in enumerate(path):
+        last = position == len(path) - 1
+        index = list_index(step) if isinstance(owner, list) else None
+        place: Any = step if index is None else index
+        if last:
+            fresh = copied(value)
+        else:
+            fresh = [] if isinstance(path[position + 1], int) else {}
+        current = lookup(owner, (step,))
+        if last or current is MISSING or current is None:
+            if isinstance(owner, list) and place == len(owner):
+                owner.append(fresh)
+            else:
+                owner[place] = fresh
+        owner = lookup(owner, (step,))
+
+
+def _unset(tree: dict[str, Any], path: KeyPath) -> None:
+    owner = lookup(tree, path[:-1])
+    if isinstance(owner, list):
+        del owner[int(path[-1])]
+    else:
+        del owner[path[-1]]
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Equal as JSON: True is not 1, and NaN is NaN."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    return bool(one == other) or (one is not MISSING and one != one and other != other)
+
+
+def _check_value(value: Any, key: str) -> None:
+    """Refuse what no config file could hold."""
+    if isinstance(value, dict):
+        for name, item in value.items():
+            _check_value(name, key)
+            _check_value(item, key)
+    elif isinstance(value, list):
+        for item in value:
+            _check_value(item, key)
+    elif isinstance(value, str):
+        try:
+            value.encode("utf-8")
+        except UnicodeEncodeError:  # half a surrogate pair, from a broken terminal
+            raise ConfigError(f"The value for {key} is not valid Unicode; type it again.") from None
+    elif isinstance(value, int) and value.bit_length() > 1024:
+        raise ConfigError(f"The number for {key} is too large for a config; choose a smaller one.")
+    elif value is not None and not isinstance(value, int | float):
+        raise ConfigError(
+            f"The value for {key} is a {type(value).__name__}; use text, numbers, lists, objects."
+        )
+
+
+def _is_strict_json(path: Path) -> bool:
+    return path.suffix.lower() == ".json"

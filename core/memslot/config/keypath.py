@@ -1,0 +1,83 @@
+"""Key paths such as `agents.list[0].id`: read from the command line, shown in messages."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from memslot.errors import ConfigError
+
+KeyPath = tuple[str | int, ...]
+
+_PLAIN = re.compile(r"[^\s.\[\]\"']+")
+_QUOTED = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'")
+_INDEX = re.compile(r"\[(\d{1,9})\]")
+MISSING: Any = object()
+
+
+def parse_key(text: str) -> KeyPath:
+    """Split a dotted key; `[0]` is a place in a list, quotes hold a name that has dots in it."""
+    path: list[str | int] = []
+    position = 0
+    while True:
+        if path and (match := _INDEX.match(text, position)):
+            path.append(int(match[1]))
+        else:
+            if path:
+                if not text.startswith(".", position):
+                    raise _bad_key(text, position)
+                position += 1
+            if match := _QUOTED.match(text, position):
+                path.append(re.sub(r"\\(.)", r"\1", match[1] if match[1] is not None else match[2]))
+            elif match := _PLAIN.match(text, position):
+                path.append(match[0])
+            else:
+                raise _bad_key(text, position)
+        position = match.end()
+        if position == len(text):
+            return tuple(path)
+
+
+def format_key(path: KeyPath) -> str:
+    """The dotted key that `parse_key` reads back."""
+    text = ""
+    for step in path:
+        if isinstance(step, int):
+            text += f"[{step}]"
+            continue
+        plain = _PLAIN.fullmatch(step)
+        shown = step if plain else '"' + re.sub(r"([\"\\])", r"\\\1", step) + '"'
+        text += f".{shown}" if text else shown
+    return text
+
+
+def lookup(tree: Any, path: KeyPath) -> Any:
+    """The value at a path, or MISSING."""
+    for step in path:
+        tree = step_into(tree, step)
+        if tree is MISSING:
+            return MISSING
+    return tree
+
+
+def step_into(value: Any, step: str | int) -> Any:
+    """One step down; a number written with a dot (`list.0`) works on lists too."""
+    if isinstance(value, dict):
+        return value.get(step, MISSING)
+    index = list_index(step)
+    if isinstance(value, list | tuple) and index is not None and index < len(value):
+        return value[index]
+    return MISSING
+
+
+def list_index(step: str | int) -> int | None:
+    if isinstance(step, int):
+        return step
+    return int(step) if step.isascii() and step.isdigit() and len(step) < 10 else None
+
+
+def _bad_key(text: str, position: int) -> ConfigError:
+    return ConfigError(
+        f"Key {text!r} is not written correctly at character {position + 1}; "
+        'write it like agents.list[0].id or plugins.entries."a.b".enabled.'
+    )

@@ -1,0 +1,192 @@
+"""The whole config, as checked objects.
+
+`Config` is what the rest of the program sees. The classes mirror the keys of the file one to one.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import ConfigDict, Field, field_validator
+
+from memslot.config.merge import merged
+from memslot.config.paths import AGENT_ID_PATTERN, Places, expand_home
+from memslot.config.qmd_model import Memory
+from memslot.config.search_model import MemorySearch
+from memslot.config.section import Listed, Section, Text
+
+DEFAULT_AGENT = "main"
+FLUSH_SYSTEM_PROMPT = (
+    "The conversation is about to be shortened to make room. Save what should outlive it first. "
+    "This turn is not shown to the person; answer NO_REPLY unless they must hear something."
+)
+FLUSH_PROMPT = (
+    "Append decisions, preferences and facts worth keeping to memory/YYYY-MM-DD.md (today's date); "
+    "create memory/ if it is missing and do not repeat what is already there. "
+    "If there is nothing to keep, answer NO_REPLY."
+)
+
+
+class PluginHooks(Section):
+    timeout_ms: int | None = Field(
+        None, ge=1, le=600_000, description="Time budget of each of this plugin's hooks, in milliseconds."
+    )
+
+
+class PluginEntry(Section):
+    enabled: bool = Field(True, description="Whether the plugin may run.")
+    config: dict[str, Any] = Field(
+        default_factory=dict, repr=False, description="The plugin's own settings; its manifest says which."
+    )
+    hooks: PluginHooks = Field(default_factory=PluginHooks, description="Limits on the plugin's hooks.")
+
+
+class PluginLoad(Section):
+    paths: Listed[Text] = Field((), description="Folders with plugins under development.")
+
+
+class Slots(Section):
+    """One plugin per slot; slots other than `memory` may be added by their names."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, str]
+
+    memory: Text = Field("memory-core", description='The plugin that owns the memory; "none" for no memory.')
+
+    def chosen(self) -> dict[str, str]:
+        """Every slot with the plugin it names."""
+        return {"memory": self.memory, **(self.__pydantic_extra__ or {})}
+
+
+class Plugins(Section):
+    enabled: bool = Field(True, description="Turn all plugins off with one switch.")
+    allow: Listed[Text] = Field((), description="If not empty, only these plugins may run.")
+    deny: Listed[Text] = Field((), description="These plugins never run, whatever else is said.")
+    load: PluginLoad = Field(default_factory=PluginLoad, description="Plugins that are not installed.")
+    slots: Slots = Field(default_factory=Slots, description="Which plugin owns which slot.")
+    entries: dict[str, PluginEntry] = Field(
+        default_factory=dict, description="Settings of each plugin, by id."
+    )
+
+
+class MemoryFlush(Section):
+    enabled: bool = Field(True, description="Ask the agent to save notes before its context is compacted.")
+    soft_threshold_tokens: int = Field(
+        4000, ge=0, le=10_000_000, description="Tokens before the reserve at which the flush happens."
+    )
+    system_prompt: Text = Field(FLUSH_SYSTEM_PROMPT, description="Added to the system prompt of that turn.")
+    prompt: Text = Field(FLUSH_PROMPT, description="The message of that turn.")
+
+
+class Compaction(Section):
+    reserve_tokens_floor: int = Field(
+        20_000, ge=0, le=10_000_000, description="Tokens of the context window that are always kept free."
+    )
+    memory_flush: MemoryFlush = Field(
+        default_factory=MemoryFlush, description="The silent turn before compaction."
+    )
+
+
+class AgentDefaults(Section):
+    workspace: Text | None = Field(
+        None,
+        description="The agent's folder with MEMORY.md; relative to memslot's home, or, in a project's "
+        "config, to the project. Default: <home>/workspace.",
+    )
+    model: Text | None = Field(None, description="Chat model of the built-in agent.")
+    base_url: Text | None = Field(None, description="Address of an OpenAI-compatible chat API.")
+    api_key: str | None = Field(
+        None, repr=False, description='Key of the chat API; better "${NAME}", an environment variable.'
+    )
+    context_window: int = Field(
+        200_000, ge=1_000, le=100_000_000, description="Size of the model's context, in tokens."
+    )
+    memory_search: MemorySearch = Field(
+        default_factory=MemorySearch, description="How memory is indexed and searched."
+    )
+    compaction: Compaction = Field(
+        default_factory=Compaction, description="What happens near a full context."
+    )
+
+
+class Agent(Section):
+    id: str = Field(
+        pattern=AGENT_ID_PATTERN,
+        examples=["main"],
+        description="Letters, digits, _ and -, at most 64; it names files on disk.",
+    )
+    default: bool = Field(False, description="The agent that is meant when none is named.")
+    name: Text | None = Field(None, description="A name for people.")
+    workspace: Text | None = Field(None, description="This agent's own workspace.")
+    model: Text | None = Field(None, description="This agent's own chat model.")
+    memory_search: MemorySearch = Field(
+        default_factory=MemorySearch, description="Differences from agents.defaults.memorySearch."
+    )
+
+
+class Agents(Section):
+    defaults: AgentDefaults = Field(default_factory=AgentDefaults, description="Settings of every agent.")
+    list: Listed[Agent] = Field((), description="Agents, each with what differs from the defaults.")
+
+    @field_validator("list")
+    @classmethod
+    def _tell_agents_apart(cls, agents: tuple[Agent, ...]) -> tuple[Agent, ...]:
+        seen: set[str] = set()
+        for agent in agents:
+            # Ids name files, and some file systems do not tell Main from main.
+            if agent.id.lower() in seen:
+                raise ValueError(f'has two agents with the id "{agent.id}", ids must differ')
+            seen.add(agent.id.lower())
+        if sum(agent.default for agent in agents) > 1:
+            raise ValueError("has more than one agent with default: true, only one can be the default")
+        return agents
+
+
+class Config(Section):
+    """Everything that can be set; every key has a default."""
+
+    schema_: str | None = Field(
+        None, alias="$schema", description="Where editors find the JSON Schema of this file."
+    )
+    plugins: Plugins = Field(default_factory=Plugins, description="Which plugins run, and their settings.")
+    agents: Agents = Field(default_factory=Agents, description="The agents whose memory this is.")
+    memory: Memory = Field(default_factory=Memory, description="Settings of the memory itself.")
+
+    def agent(self, agent_id: str) -> Agent | None:
+        """The agent's entry in `agents.list`, if it has one."""
+        return next((agent for agent in self.agents.list if agent.id == agent_id), None)
+
+    def agent_ids(self) -> list[str]:
+        """All agents; there is always at least one."""
+        return [agent.id for agent in self.agents.list] or [DEFAULT_AGENT]
+
+    def default_agent_id(self) -> str:
+        """The agent that is meant when none is named."""
+        chosen = (agent.id for agent in self.agents.list if agent.default)
+        return next(chosen, self.agent_ids()[0])
+
+    def memory_search(self, agent_id: str | None = None) -> MemorySearch:
+        """One agent's search settings: `memory.search`, then the defaults, then what the agent sets."""
+        layers = [self.memory.search.written(), self.agents.defaults.memory_search.written()]
+        agent = self.agent(self.default_agent_id() if agent_id is None else agent_id)
+        if agent is not None:
+            layers.append(agent.memory_search.written())
+        return MemorySearch.model_validate(merged(*layers))
+
+    def workspace(self, agent_id: str | None, places: Places) -> Path:
+        """The folder that holds an agent's `MEMORY.md`."""
+        agent = self.agent(self.default_agent_id() if agent_id is None else agent_id)
+        written = (agent.workspace if agent else None) or self.agents.defaults.workspace
+        return places.home / expand_home(written) if written else places.default_workspace
+
+
+def config_json_schema() -> dict[str, Any]:
+    """JSON Schema 2020-12 of the config file, for editors and for the published copy."""
+    schema = Config.model_json_schema(by_alias=True)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "config.schema.json",
+        **schema,
+        "title": "memslot config",
+    }

@@ -1,0 +1,173 @@
+"""Where memslot keeps its files, and how it writes them.
+
+This module is imported by every command, so it may import nothing slower than `os` and `pathlib`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from memslot.errors import ConfigError
+
+CONFIG_NAMES = ("memslot.json5", "memslot.toml", "memslot.json")
+AGENT_ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$"
+# Dots are allowed inside a plugin id, but none at either end, so that `..` can never be one.
+PLUGIN_ID_PATTERN = r"^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9_-])?$"
+
+
+@dataclass(frozen=True)
+class Places:
+    """Every file and folder that memslot uses, worked out from two settings."""
+
+    home: Path
+    config_file: Path
+
+    @classmethod
+    def from_env(cls, env: Mapping[str, str] | None = None) -> Places:
+        """Read MEMSLOT_HOME and MEMSLOT_CONFIG; without them everything is in `~/.memslot`."""
+        env = os.environ if env is None else env
+        home = _absolute(env.get("MEMSLOT_HOME") or "~/.memslot")
+        if chosen := env.get("MEMSLOT_CONFIG"):
+            return cls(home=home, config_file=_absolute(chosen))
+        candidates = [home / name for name in CONFIG_NAMES]
+        found = next((path for path in candidates if os.path.lexists(path)), candidates[0])
+        return cls(home=home, config_file=found)
+
+    @property
+    def memory_dir(self) -> Path:
+        """The indexes of all agents."""
+        return self.home / "memory"
+
+    @property
+    def cache_dir(self) -> Path:
+        """What can be deleted at any time and is made again."""
+        return self.home / "cache"
+
+    @property
+    def trust_file(self) -> Path:
+        """Which project config files the person has trusted."""
+        return self.home / "trusted.json"
+
+    @property
+    def default_workspace(self) -> Path:
+        """The workspace of an agent that names no other."""
+        return self.home / "workspace"
+
+    def index_file(self, agent_id: str, template: str | None = None) -> Path:
+        """One agent's index; `template` is `store.path`, in which `{agentId}` stands for the agent."""
+        safe = checked_agent_id(agent_id)
+        if not template:
+            return self.memory_dir / f"{safe}.sqlite"
+        return self.home / expand_home(template.replace("{agentId}", safe))
+
+    def agent_dir(self, agent_id: str) -> Path:
+        """What belongs to one agent and is not its index."""
+        return self.home / "agents" / checked_agent_id(agent_id)
+
+    def sessions_dir(self, agent_id: str) -> Path:
+        """One agent's session registry and transcripts."""
+        return self.agent_dir(agent_id) / "sessions"
+
+    def plugin_state_dir(self, plugin_id: str) -> Path:
+        """Where a plugin may keep files of its own."""
+        if not re.fullmatch(PLUGIN_ID_PATTERN, plugin_id):
+            raise ConfigError(
+                f"Plugin id {plugin_id!r} cannot be used in a path: use letters, digits, '.', '_' and '-', "
+                "at most 128, beginning with a letter or digit."
+            )
+        return self.home / "plugins" / plugin_id
+
+
+def checked_agent_id(agent_id: str) -> str:
+    """The id itself, when it is safe to use in a path."""
+    if not re.fullmatch(AGENT_ID_PATTERN, agent_id):
+        raise ConfigError(
+            f"Agent id {agent_id!r} cannot be used in a path: use letters, digits, '_' and '-', at most 64, "
+            "beginning with a letter or digit."
+        )
+    return agent_id
+
+
+def expand_home(text: str) -> Path:
+    """`~` and `~name` replaced; a name nobody has is left as it was written."""
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        return Path(text)
+
+
+def make_private_dir(path: Path) -> Path:
+    """Create a folder, and the ones above it, for the owner's eyes only; an existing one is left as it is."""
+    missing = []
+    folder = Path(path)
+    while not folder.exists() and folder != folder.parent:
+        missing.append(folder)
+        folder = folder.parent
+    for each in reversed(missing):
+        # Path.mkdir(parents=True) gives only the last folder the mode asked for.
+        each.mkdir(mode=0o700, exist_ok=True)
+    Path(path).mkdir(exist_ok=True)  # says so when a file is in the way
+    return path
+
+
+def write_private_file(path: Path, data: bytes | str, *, mode: int = 0o600) -> None:
+    """Replace a file's content in one step; after a crash at any moment it holds the old or the new.
+
+    A symlink is written through, since people keep their dotfiles elsewhere. Raises OSError; then the
+    old file is as it was.
+    """
+    target = Path(os.path.realpath(path))
+    payload = data.encode("utf-8") if isinstance(data, str) else data
+    temporary = target.with_name(f".{target.name[:100]}.{os.getpid()}.{os.urandom(6).hex()}.tmp")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(temporary, flags, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(payload)
+            file.flush()
+            _keep_owner(target, file.fileno())
+            if hasattr(os, "fchmod"):
+                os.fchmod(file.fileno(), mode)
+            os.fsync(file.fileno())
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync_folder(target.parent)
+
+
+def _keep_owner(target: Path, descriptor: int) -> None:
+    """Leave a person's file theirs when root writes it (`sudo memslot config set`)."""
+    if not hasattr(os, "geteuid") or os.geteuid() != 0:
+        return
+    try:
+        old = target.stat()
+    except OSError:
+        return
+    if stat.S_ISREG(old.st_mode) and (old.st_uid, old.st_gid) != (0, 0):
+        os.fchown(descriptor, old.st_uid, old.st_gid)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the rename itself durable; a file system that cannot do this has no better way either."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        return
+    try:
+        os.fsync(descriptor)
+    except OSError:
+        pass
+    finally:
+        os.close(descriptor)
+
+
+def _absolute(text: str) -> Path:
+    return expand_home(text).absolute()

@@ -1,0 +1,196 @@
+"""Read a config file from disk; whatever is wrong with it is said in one sentence."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from memslot.config.keypath import format_key
+from memslot.config.outline import Outline, line_starts, outline
+from memslot.config.problems import ConfigProblem
+from memslot.errors import ConfigError
+
+LARGEST = 1024 * 1024
+DEEPEST = 64
+
+# tomllib needs a minute and a gigabyte for one key of 50,000 parts, so such a key never reaches it.
+_LONG_TOML_KEY = re.compile(r"(?<![\w-])(?:(?:[\w-]++|\"[^\"\n]*+\"|'[^'\n]*+')[ \t]*+\.[ \t]*+){64}")
+
+
+@dataclass(frozen=True)
+class RawConfig:
+    """A file's content, before anything is known about its keys."""
+
+    path: Path
+    text: str = field(repr=False)
+    tree: dict[str, Any] = field(repr=False)
+    outline: Outline | None = field(repr=False)
+    """Positions; None for TOML."""
+
+
+def read_config_file(path: Path) -> RawConfig | None:
+    """The file's content, or None when there is no file."""
+    found = read_config_bytes(path)
+    return None if found is None else parse_config_bytes(path, found[0])
+
+
+def read_config_bytes(path: Path) -> tuple[bytes, os.stat_result] | None:
+    """The bytes of a regular file of sensible size, with the status of the very file they came from."""
+    try:
+        _check_kind(path, path.stat())
+        # Should the file become a FIFO between the two calls, this open does not wait for a writer.
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        with os.fdopen(descriptor, "rb") as file:
+            status = os.fstat(file.fileno())
+            _check_kind(path, status)
+            data = file.read(LARGEST + 1)
+    except FileNotFoundError:
+        if path.is_symlink():
+            raise ConfigError(
+                f"{path} is a symlink to {path.readlink()}, which does not exist; fix or remove the link."
+            ) from None
+        return None
+    except PermissionError:
+        raise ConfigError(f"{path} may not be read by this user; change its permissions or owner.") from None
+    except NotADirectoryError:
+        raise ConfigError(f"{path} lies below a file that is not a folder; choose another path.") from None
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise ConfigError(
+                f"{path} is a symlink that leads back to itself; replace it with a file."
+            ) from None
+        raise ConfigError(f"{path} could not be read ({error.strerror}); check the disk and path.") from None
+    except ValueError:  # a NUL in the path itself
+        raise ConfigError(f"{str(path)!r} is not a possible path; choose another.") from None
+    if len(data) > LARGEST:
+        raise ConfigError(f"{path} is larger than 1 MiB, too large for a config; is it the right file?")
+    return data, status
+
+
+def parse_config_bytes(path: Path, data: bytes) -> RawConfig:
+    """Decode and parse what was read from `path`."""
+    text = _decoded(path, data)
+    if path.suffix.lower() == ".toml":
+        return RawConfig(path, text, _parse_toml(path, text), None)
+    return _parse_json5(path, text)
+
+
+def _check_kind(path: Path, status: os.stat_result) -> None:
+    if stat.S_ISDIR(status.st_mode):
+        raise ConfigError(f"{path} is a folder, not a config file; name a file inside it.")
+    if not stat.S_ISREG(status.st_mode):
+        raise ConfigError(f"{path} is a pipe, socket or device, not a config file; name a regular file.")
+
+
+def _decoded(path: Path, data: bytes) -> str:
+    zeros = data.count(0)
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff") or (zeros and zeros * 3 > len(data)):
+        raise ConfigError(f"{path} looks like UTF-16; save it as UTF-8.")
+    if zeros:
+        line = data[: data.index(0)].count(b"\n") + 1
+        raise ConfigError(f"{path} has a NUL byte in line {line}; is it really a text file?")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise ConfigError(f"{path} is not UTF-8 (see line {line}); save it as UTF-8.") from None
+
+
+def _parse_json5(path: Path, text: str) -> RawConfig:
+    import pyjson5
+
+    try:
+        tree = pyjson5.decode(text, DEEPEST)
+    except pyjson5.Json5NestingTooDeep:
+        raise _too_deep(path) from None
+    except pyjson5.Json5Exception as error:
+        raise ConfigError(_json5_complaint(path, text, str(error.args[0]) if error.args else "")) from None
+    _check_object(path, tree)
+    positions = outline(text)
+    if duplicates := positions.duplicates():
+        problems = [
+            ConfigProblem(
+                format_key(each.path),
+                f"is set twice, in line {each.first_line} and in line {each.second_line}",
+                hint="keep one of them",
+                file=str(path),
+                line=each.second_line,
+            )
+            for each in duplicates
+        ]
+        raise ConfigError(f"{path} sets a key twice; keep one of each pair.", problems)
+    return RawConfig(path, text, tree, positions)
+
+
+def _json5_complaint(path: Path, text: str, message: str) -> str:
+    """pyjson5 says "Expected b'colon' near 3, found U+002d"; say it in lines and plain words."""
+    if not text.strip():
+        return f"{path} is empty; write {{}} for a config without settings."
+    near = re.search(r"near (\d+)", message)
+    offset = min(int(near[1]) - 1, len(text)) if near else len(text)
+    starts = line_starts(text)
+    line = sum(start <= offset for start in starts)
+    place = f"line {line}, column {offset - starts[line - 1] + 1}"
+    if unclosed := re.match(r"Unclosed b'(\w+)'", message):
+        names = {"NumericLiteral": "a number that cannot be read", "string": "a string that is not closed"}
+        what = names.get(unclosed[1], f"an {unclosed[1]} that is not closed")
+        return f"{path} has {what}, beginning in {place}; correct it there."
+    found = re.search(r"found U\+([0-9a-fA-F]+)", message)
+    what = f"{chr(int(found[1], 16))!r} is not expected there" if found else "it is not valid JSON5 there"
+    return f"{path} cannot be read at {place}: {what}; correct it or check for a missing comma or quote."
+
+
+def _parse_toml(path: Path, text: str) -> dict[str, Any]:
+    import tomllib
+
+    if any(line.count(".") >= DEEPEST and _LONG_TOML_KEY.search(line) for line in text.splitlines()):
+        raise _too_deep(path)
+    try:
+        tree = tomllib.loads(text)
+    except RecursionError:
+        raise _too_deep(path) from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(_toml_complaint(path, str(error))) from None
+    except ValueError as error:  # dates that do not exist, numbers too long to read
+        reason = str(error).split(":")[0].split(";")[0]
+        raise ConfigError(f"{path} has a value that cannot be read ({reason}); correct it.") from None
+    plain = _plain(tree, 0)
+    if plain is None:
+        raise _too_deep(path)
+    _check_object(path, plain)
+    return plain  # type: ignore[no-any-return]
+
+
+def _toml_complaint(path: Path, message: str) -> str:
+    match = re.fullmatch(r"(?s)(.*) \(at (.*)\)", message)
+    reason, place = match.groups() if match else (message, "an unknown place")
+    return f"{path} cannot be read at {place}: {reason.rstrip('.').lower()}; correct it there."
+
+
+def _plain(value: Any, depth: int) -> Any:
+    """TOML's dates become text, as JSON has none; None says that the nesting is too deep."""
+    if isinstance(value, dict | list):
+        if depth >= DEEPEST:
+            return None
+        if isinstance(value, dict):
+            parts = {key: _plain(item, depth + 1) for key, item in value.items()}
+            return None if None in parts.values() else parts
+        items = [_plain(item, depth + 1) for item in value]
+        return None if any(item is None for item in items) else items
+    return value if isinstance(value, str | bool | int | float) else value.isoformat()
+
+
+def _check_object(path: Path, tree: Any) -> None:
+    if not isinstance(tree, dict):
+        raise ConfigError(
+            f"{path} must hold an object at its top level; begin it with {{ and end it with }}."
+        )
+
+
+def _too_deep(path: Path) -> ConfigError:
+    return ConfigError(f"{path} is nested more than {DEEPEST} levels deep; is it the right file?")

@@ -1,0 +1,61 @@
+"""Which settings are secrets, and how a value is shown in a message."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from memslot.config.keypath import KeyPath
+
+HIDDEN = "***"
+LONGEST = 60
+
+_SECRET_NAMES = ("apikey", "secret", "password", "passwd", "authorization", "credential", "privatekey")
+# What a key looks like when it was put where no key belongs.
+_SECRET_VALUES = re.compile(
+    r"\b(?:sk|pk|rk|ghp|gho|pat|xox[abprs])[-_][A-Za-z0-9]|AIza|\beyJ|(?i:bearer )|://[^/\s]*:[^/\s]*@"
+)
+
+
+def is_secret_key(path: KeyPath) -> bool:
+    """Whether the value at this path must never be printed."""
+    names = [re.sub(r"[^a-z]", "", step.lower()) for step in path if isinstance(step, str)]
+    if "headers" in names[:-1]:
+        return True
+    return any(_is_secret_name(name) for name in names)
+
+
+def shown(value: Any, path: KeyPath, *, hide: bool = False) -> str:
+    """A value for an error message: short, on one line, and never a secret."""
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, list | tuple):
+        return "a list"
+    if value is not None and not isinstance(value, bool) and (hide or is_secret_key(path)):
+        return HIDDEN
+    if isinstance(value, str) and _SECRET_VALUES.search(value):
+        return HIDDEN
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    except ValueError:  # an integer with more digits than Python is willing to print
+        return "a very large number"
+    text = text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").replace("\x7f", "\\u007f")
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+def masked(tree: Any, path: KeyPath = ()) -> Any:
+    """A copy of a config tree that can be shown to anybody: every secret is `***`."""
+    if isinstance(tree, dict):
+        return {key: masked(value, (*path, key)) for key, value in tree.items()}
+    if isinstance(tree, list | tuple):
+        return [masked(value, (*path, index)) for index, value in enumerate(tree)]
+    if isinstance(tree, str) and tree and (is_secret_key(path) or _SECRET_VALUES.search(tree)):
+        # A reference names a secret and does not hold it.
+        return tree if re.fullmatch(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}", tree) else HIDDEN
+    return tree
+
+
+def _is_secret_name(name: str) -> bool:
+    # `tokens` counts things (chunking.tokens); a `token` opens doors.
+    return any(word in name for word in _SECRET_NAMES) or bool(re.search(r"token(?!s)", name))

@@ -1,0 +1,68 @@
+"""What `memslot init` writes into a new home."""
+
+from __future__ import annotations
+
+_CONFIG = """\
+// memslot's settings. Every key has a default: what is commented out here shows it.
+// "memslot config schema" lists all keys; "memslot config validate" checks this file.
+// "${NAME}" in any text is replaced by the environment variable NAME.
+{
+  plugins: {
+    slots: {
+      // The plugin that owns the memory; "none" turns memory off.
+      memory: "memory-core",
+    },
+    // Settings of single plugins:
+    // entries: { "memory-lancedb": { config: { autoCapture: true } } },
+  },
+
+  agents: {
+    defaults: {
+      // The folder with MEMORY.md and memory/YYYY-MM-DD.md. Default: workspace, beside this file.
+      // workspace: "~/notes",
+
+      memorySearch: {
+        // "auto" takes the first provider that has what it needs, and works without any key.
+        // Others: static, local, openai, gemini, voyage, ollama; "none" searches by keywords only.
+        provider: "auto",
+        // remote: { apiKey: "${OPENAI_API_KEY}" },
+
+        // More Markdown to search, beside the workspace:
+        // extraPaths: ["~/docs", { path: "~/wiki", pattern: "**/*.md" }],
+
+        query: {
+          maxResults: 6,
+        },
+      },
+    },
+  },
+
+  memory: {
+    // Name the source under each snippet: on, off, or auto (in direct chats only).
+    citations: "auto",
+  },
+}
+"""
+
+_MEMORY = """\
+# Memory
+
+What should be remembered for good goes here: decisions, preferences, facts about people and projects.
+Notes of a single day go into `memory/YYYY-MM-DD.md`. Both are plain Markdown; edit them as you like.
+
+## Preferences
+
+## Decisions
+
+## People and projects
+"""
+
+
+def starter_config() -> str:
+    """The commented config file of a new home; it changes no default."""
+    return _CONFIG
+
+
+def starter_memory() -> str:
+    """The `MEMORY.md` of a new workspace."""
+    return _MEMORY

@@ -1,0 +1,115 @@
+"""Which projects' config files the person has trusted, by path and content."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from memslot.config.locking import locked
+from memslot.config.paths import Places, make_private_dir, write_private_file
+from memslot.config.project import ProjectFile, project_file_at, read_project_file
+from memslot.config.read import read_config_bytes
+from memslot.errors import ConfigError, TrustError
+
+TrustState = Literal["trusted", "changed", "unknown"]
+
+
+@dataclass(frozen=True)
+class TrustedProject:
+    """One record: this file, with exactly this content."""
+
+    path: Path
+    digest: str
+    trusted_at: str
+
+
+@dataclass(frozen=True)
+class TrustBook:
+    """All records; `warning` says why there are none when the file could not be used."""
+
+    projects: Mapping[Path, TrustedProject]
+    warning: str | None = None
+
+    def state_of(self, project: ProjectFile) -> TrustState:
+        record = self.projects.get(project.path)
+        if record is None:
+            return "unknown"
+        return "trusted" if record.digest == project.digest else "changed"
+
+
+def read_trust(places: Places) -> TrustBook:
+    """The records; an unusable file means that nothing is trusted."""
+    try:
+        found = read_config_bytes(places.trust_file)
+        if found is None:
+            return TrustBook({})
+        records = json.loads(found[0])["projects"]
+        projects = [
+            TrustedProject(Path(path), str(record["sha256"]), str(record.get("trustedAt", "")))
+            for path, record in records.items()
+        ]
+    except (ConfigError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return TrustBook(
+            {},
+            f"{places.trust_file} cannot be read, so no project is trusted; run `memslot trust` in each "
+            "project again.",
+        )
+    return TrustBook({project.path: project for project in projects})
+
+
+def trust_project(path: Path, places: Places) -> TrustedProject:
+    """Trust a project's config file as it is now; `path` is the project folder or the file."""
+    project = read_project_file(project_file_at(path))
+    record = TrustedProject(project.path, project.digest, datetime.now(UTC).isoformat(timespec="seconds"))
+    try:
+        make_private_dir(places.home)
+        with locked(places.trust_file):
+            _write(places, {**read_trust(places).projects, record.path: record})
+    except OSError as error:
+        raise TrustError(
+            f"{places.trust_file} could not be written ({error.strerror}); nothing was trusted, "
+            "check the disk and its permissions."
+        ) from None
+    return record
+
+
+def revoke_trust(path: Path, places: Places) -> bool:
+    """Forget a project's config file; False when it was not trusted. The file itself may be gone."""
+    real = project_file_at(path).resolve()
+    if not places.trust_file.exists():
+        return False
+    try:
+        with locked(places.trust_file):
+            projects = dict(read_trust(places).projects)
+            # The file may have had another suffix when it was trusted.
+            gone = [each for each in projects if each == real or each.parent.parent == path.resolve()]
+            for each in gone:
+                del projects[each]
+            if gone:
+                _write(places, projects)
+    except OSError as error:
+        raise TrustError(
+            f"{places.trust_file} could not be written ({error.strerror}); the project is still trusted, "
+            "check the disk and its permissions."
+        ) from None
+    return bool(gone)
+
+
+def trusted_projects(places: Places) -> tuple[TrustedProject, ...]:
+    """Every record, by path."""
+    return tuple(project for _, project in sorted(read_trust(places).projects.items()))
+
+
+def _write(places: Places, projects: Mapping[Path, TrustedProject]) -> None:
+    content: dict[str, Any] = {
+        "version": 1,
+        "projects": {
+            str(path): {"sha256": project.digest, "trustedAt": project.trusted_at}
+            for path, project in sorted(projects.items())
+        },
+    }
+    write_private_file(places.trust_file, json.dumps(content, indent=2, ensure_ascii=True) + "\n")

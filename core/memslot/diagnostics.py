@@ -1,0 +1,66 @@
+"""What went wrong without stopping anything: one line each, kept for `doctor` and for the caller."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_KEPT = 1000
+
+logger = logging.getLogger("memslot.plugins")
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One event: which plugin, at which stage (a hook's name, "import", "manifest", …), and what happened."""
+
+    plugin: str
+    stage: str
+    message: str
+    level: str = "error"
+    duration_ms: float | None = None
+
+    def __str__(self) -> str:
+        took = f" [{self.duration_ms:.0f} ms]" if self.duration_ms is not None else ""
+        return f"{self.plugin}: {self.stage}: {self.message}{took}"
+
+
+class Diagnostics:
+    """The newest events, oldest first; safe to add to from any thread."""
+
+    def __init__(self) -> None:
+        self._events: deque[Diagnostic] = deque(maxlen=_KEPT)
+        self._lock = threading.Lock()
+
+    def add(
+        self, plugin: str, stage: str, message: str, *, level: str = "error", duration_ms: float | None = None
+    ) -> Diagnostic:
+        event = Diagnostic(plugin, stage, one_line(message), level, duration_ms)
+        with self._lock:
+            self._events.append(event)
+        logger.log(logging.ERROR if level == "error" else logging.WARNING, "%s", event)
+        return event
+
+    def __iter__(self) -> Iterator[Diagnostic]:
+        with self._lock:
+            return iter(tuple(self._events))
+
+    def __len__(self) -> int:
+        return len(self._events)
+
+
+def one_line(text: str, limit: int = 500) -> str:
+    """Fold a message into one printable line."""
+    folded = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return folded if len(folded) <= limit else folded[: limit - 1] + "…"
+
+
+def describe_error(error: BaseException) -> str:
+    """An exception as a sentence for a person: its type, and what it says if it says anything."""
+    if isinstance(error, SystemExit):
+        return f"called sys.exit({error.code!r})"
+    text = str(error)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

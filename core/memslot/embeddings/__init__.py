@@ -1,0 +1,1 @@
+"""Embedding providers: the contract, and the choice between them."""

@@ -1,0 +1,119 @@
+"""Chooses the embedding provider: by name, by fallback, or by itself, and always says why."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from memslot.diagnostics import describe_error, one_line
+from memslot.embeddings.contract import EmbeddingProvider, EmbeddingProviderSpec, ProviderOptions, misfit
+from memslot.errors import NameClashError, UnknownProviderError
+
+if TYPE_CHECKING:
+    from memslot.config.search_model import MemorySearch
+
+AUTO, NONE = "auto", "none"
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The provider in use, or None for keyword search only; `reason` says why, `passed_over` what else was tried."""
+
+    provider: EmbeddingProvider | None
+    requested: str
+    reason: str
+    passed_over: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def is_degraded(self) -> bool:
+        """Whether something else was asked for."""
+        got = self.provider.id if self.provider is not None else NONE
+        return self.requested not in (AUTO, got)
+
+
+class ProviderRegistry:
+    """The providers of all active plugins."""
+
+    def __init__(self, env: Mapping[str, str] | None = None) -> None:
+        self._env = os.environ if env is None else env
+        self._specs: dict[str, tuple[str, EmbeddingProviderSpec]] = {}
+
+    def add(self, plugin_id: str, specs: Iterable[EmbeddingProviderSpec]) -> None:
+        for spec in specs:
+            if spec.id in (AUTO, NONE):
+                raise NameClashError(f'{plugin_id} registers a provider named "{spec.id}", which has a meaning already')
+            if spec.id in self._specs:
+                other = self._specs[spec.id][0]
+                raise NameClashError(
+                    f'{other} and {plugin_id} both register the embedding provider "{spec.id}"; '
+                    f"disable one with: memslot plugins disable {plugin_id}"
+                )
+            self._specs[spec.id] = (plugin_id, spec)
+
+    @property
+    def specs(self) -> tuple[EmbeddingProviderSpec, ...]:
+        return tuple(spec for _, spec in self._specs.values())
+
+    def select(self, settings: MemorySearch) -> Selection:
+        """Choose by the settings. A provider that nobody named is never sent any text, except by "auto"."""
+        options = ProviderOptions.from_settings(settings, self._env)
+        if settings.provider == NONE:
+            return Selection(None, NONE, 'memorySearch.provider is "none"')
+        if settings.provider == AUTO:
+            return self._select_automatically(options)
+        return self._select_named(settings.provider, settings.fallback, options)
+
+    def _select_automatically(self, options: ProviderOptions) -> Selection:
+        passed_over: list[tuple[str, str]] = []
+        candidates = [spec for spec in self.specs if spec.auto_order is not None]
+        for spec in sorted(candidates, key=lambda spec: (spec.auto_order, spec.id)):
+            provider, fault = self._create(spec.id, options)
+            if provider is not None:
+                return Selection(provider, AUTO, "the first that is ready", tuple(passed_over))
+            passed_over.append((spec.id, fault))
+        return Selection(None, AUTO, "no embedding provider is ready", tuple(passed_over))
+
+    def _select_named(self, name: str, fallback: str, options: ProviderOptions) -> Selection:
+        provider, fault = self._create(name, options)
+        if provider is not None:
+            return Selection(provider, name, "named in the config")
+        passed_over = [(name, fault)]
+        if fallback != NONE:
+            # The named provider's model and address mean nothing to another one.
+            provider, why_not = self._create(fallback, ProviderOptions(env=options.env))
+            if provider is not None:
+                return Selection(provider, name, f"the fallback, because {name}: {fault}", tuple(passed_over))
+            passed_over.append((fallback, why_not))
+        return Selection(None, name, f"{name}: {fault}", tuple(passed_over))
+
+    def _create(self, name: str, options: ProviderOptions) -> tuple[EmbeddingProvider | None, str]:
+        """The provider, or the reason why there is none."""
+        try:
+            spec = self._find(name)
+            lack = spec.missing(options)
+            if lack is not None:
+                return None, one_line(lack)
+            provider = spec.create(options)
+            fault = misfit(provider)
+            return (None, fault) if fault is not None else (provider, "")
+        except Exception as error:
+            text = str(error) if isinstance(error, UnknownProviderError) else describe_error(error)
+            return None, one_line(_hide(text, options))
+
+    def _find(self, name: str) -> EmbeddingProviderSpec:
+        if name not in self._specs:
+            known = ", ".join(sorted(self._specs)) or "none"
+            raise UnknownProviderError(f'there is no embedding provider "{name}"; the active ones are: {known}')
+        return self._specs[name][1]
+
+
+def _hide(text: str, options: ProviderOptions) -> str:
+    """Keep keys out of messages, whatever a provider puts into its errors."""
+    secrets = [options.api_key, *options.headers.values()]
+    secrets += [value for name, value in options.env.items() if name.endswith(("_KEY", "_TOKEN", "_SECRET"))]
+    for secret in secrets:
+        if secret and len(secret) >= 8:
+            text = text.replace(secret, "***")
+    return text

@@ -1,0 +1,146 @@
+"""Everything a plugin can do: one function per hook.
+
+An implementation is a function of the same name marked with `@memslot.hookimpl`; it takes
+whichever of the arguments it needs, by name. Registration hooks are plain functions and run once,
+when the plugin is activated. Lifecycle hooks run around an agent's work and may be `async def`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+import pluggy
+
+if TYPE_CHECKING:
+    import click
+
+    from memslot.agent.events import AgentStart, Message, RunInfo, Session, ToolCallVerdict
+    from memslot.agent.prompt import PromptSection
+    from memslot.embeddings.contract import EmbeddingProviderSpec
+    from memslot.memory.contract import Memory
+    from memslot.plugins.context import PluginContext
+    from memslot.tools import Tool, ToolResult
+
+PROJECT = "memslot"
+HOST_API = 1
+"""The version of this contract; a manifest's `minHostApi` names the oldest it can live with."""
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+_spec = pluggy.HookspecMarker(PROJECT)
+_impl = pluggy.HookimplMarker(PROJECT)
+
+
+@overload
+def hookimpl(function: Function, /) -> Function: ...
+@overload
+def hookimpl(*, priority: int = 0) -> Callable[[Function], Function]: ...
+def hookimpl(function: Any = None, /, *, priority: int = 0) -> Any:
+    """Mark a function as the implementation of the hook it is named after; a higher priority comes first."""
+
+    def mark(function: Function) -> Function:
+        marked = _impl(function)
+        marked.memslot_priority = priority  # type: ignore[attr-defined]
+        return marked
+
+    return mark(function) if function is not None else mark
+
+
+def hookspec(*, budget_seconds: float) -> Callable[[Function], Function]:
+    """Mark a function as a hook whose implementations get this much time each."""
+
+    def mark(function: Function) -> Function:
+        function.memslot_budget = budget_seconds  # type: ignore[attr-defined]
+        return _spec(function)
+
+    return mark
+
+
+# Registration: synchronous, once, when the plugin is activated.
+
+
+@hookspec(budget_seconds=15)
+def register_tools(ctx: PluginContext) -> Iterable[Tool]:
+    """Return the tools this plugin gives to agents. Since host API 1."""
+    return ()
+
+
+@hookspec(budget_seconds=15)
+def register_commands(ctx: PluginContext, cli: click.Group) -> None:
+    """Add click commands to `cli`: those the manifest names under `provides.commands`.
+
+    Runs only when one of them is called. Since host API 1.
+    """
+
+
+@hookspec(budget_seconds=15)
+def register_embedding_providers(ctx: PluginContext) -> Iterable[EmbeddingProviderSpec]:
+    """Return descriptions of embedding providers; each is created when it is first used. Since host API 1."""
+    return ()
+
+
+@hookspec(budget_seconds=15)
+def register_memory(ctx: PluginContext) -> Memory | None:
+    """Return the memory this plugin puts in the memory slot; open files lazily. Since host API 1."""
+
+
+@hookspec(budget_seconds=15)
+def register_prompt_sections(ctx: PluginContext) -> Iterable[PromptSection]:
+    """Return sections that are added to the agent's system prompt. Since host API 1."""
+    return ()
+
+
+# Lifecycle: around an agent's work, `def` or `async def`.
+
+
+@hookspec(budget_seconds=15)
+def session_start(ctx: PluginContext, session: Session) -> None:
+    """A conversation is seen by this host for the first time. Since host API 1."""
+
+
+@hookspec(budget_seconds=15)
+def before_agent_start(ctx: PluginContext, run: RunInfo, messages: Sequence[Message]) -> AgentStart | None:
+    """An agent is about to work on `run.prompt`: return context to put before it. Since host API 1.
+
+    All plugins' `prepend_context` parts are joined in order of priority; the first non-empty
+    `system_prompt` wins. `messages` is the conversation so far.
+    """
+
+
+@hookspec(budget_seconds=30)
+def agent_end(ctx: PluginContext, run: RunInfo, messages: Sequence[Message], success: bool, error: str | None) -> None:
+    """A run has ended. Called in the background, one run after the other; awaited when the host closes.
+
+    Since host API 1.
+    """
+
+
+@hookspec(budget_seconds=15)
+def before_compaction(ctx: PluginContext, session: Session, messages: Sequence[Message], tokens: int) -> None:
+    """Older messages are about to be summarised away: the last chance to keep something. Since host API 1."""
+
+
+@hookspec(budget_seconds=15)
+def session_end(ctx: PluginContext, session: Session) -> None:
+    """A conversation is over, or the host closes while it is open. Since host API 1."""
+
+
+@hookspec(budget_seconds=15)
+def before_tool_call(ctx: PluginContext, run: RunInfo, tool: str, args: Mapping[str, Any]) -> ToolCallVerdict | None:
+    """A tool is about to be called: return other arguments, or a reason to refuse. Since host API 1.
+
+    Implementations run one after the other, each seeing the arguments the one before left; the
+    first refusal ends it. One that fails changes nothing.
+    """
+
+
+@hookspec(budget_seconds=15)
+def after_tool_call(
+    ctx: PluginContext,
+    run: RunInfo,
+    tool: str,
+    args: Mapping[str, Any],
+    result: ToolResult,
+    duration_seconds: float,
+) -> None:
+    """A tool was called and this came back. Called in the background, in order. Since host API 1."""

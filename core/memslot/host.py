@@ -1,0 +1,280 @@
+"""The host: finds plugins, lets one own the memory slot, hands out tools and calls hooks."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import functools
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from memslot.agent.events import ChatType, Message, RunInfo, Session
+from memslot.agent.lifecycle import END_BUDGET_SECONDS, Lifecycle
+from memslot.agent.prompt import PromptMode
+from memslot.agent.run import AgentRun, AsyncAgentRun
+from memslot.agent.tool_calls import ToolCalls
+from memslot.config.load import LoadedConfig, load_config, parse_config
+from memslot.config.model import Config
+from memslot.config.paths import Places
+from memslot.config.search_model import MemorySearch
+from memslot.diagnostics import Diagnostics, describe_error
+from memslot.embeddings.selection import ProviderRegistry, Selection
+from memslot.errors import ConfigError, PluginLoadError, SlotError
+from memslot.memory.contract import Memory
+from memslot.plugins.activation import Activation
+from memslot.plugins.context import PluginContext
+from memslot.plugins.hooks import HookRunner
+from memslot.plugins.info import PluginInfo
+from memslot.plugins.loading import load_plugin
+from memslot.plugins.overview import decide_plugins
+from memslot.plugins.registration import Registries
+from memslot.plugins.settings import with_defaults
+from memslot.plugins.thread_deaths import ThreadWatch
+from memslot.tools import Tool, ToolResult
+
+if TYPE_CHECKING:
+    import click
+
+
+class Host:
+    """Plugins around one agent: its tools, its memory, and the hooks before and after each run.
+
+    with Host.load() as host, host.run("What did we decide about the API?") as run:
+        ...
+    """
+
+    def __init__(
+        self,
+        loaded: LoadedConfig,
+        places: Places,
+        activation: Activation,
+        *,
+        agent: str | None,
+        env: Mapping[str, str],
+    ) -> None:
+        self.config: Config = loaded.config
+        self.places = places
+        self.activation = activation
+        self.agent_id = agent if agent is not None else self.config.default_agent_id()
+        self.warnings = loaded.warnings
+        self.diagnostics = Diagnostics()
+        self._runner = HookRunner(self.diagnostics, env)
+        self._registries = Registries(self._runner, self.diagnostics, ProviderRegistry(env))
+        self._tool_calls = ToolCalls(self._runner, self._registries, self.diagnostics)
+        self._lifecycle = Lifecycle(self._runner, self._registries, self.diagnostics)
+        self._threads = ThreadWatch(self.diagnostics)
+        self._failed: dict[str, str] = {}
+        self._contexts: dict[str, PluginContext] = {}
+        self._lock = threading.Lock()
+        self._closed = False
+        # Background work of a host that nobody closed is awaited when Python ends.
+        atexit.register(self.close)
+
+    @classmethod
+    def load(
+        cls,
+        config: Mapping[str, Any] | None = None,
+        *,
+        home: str | Path | None = None,
+        agent: str | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> Self:
+        """Read the config, find the plugins and start those that should run.
+
+        `config` takes the place of the config files, `home` of ~/.memslot. Raises ConfigError, SlotError or
+        NameClashError for what a person must repair; a plugin that does not work is a diagnostic instead.
+        """
+        env = dict(os.environ if env is None else env)
+        if home is not None:
+            env["MEMSLOT_HOME"] = str(home)
+        places = Places.from_env(env)
+        loaded = load_config(places, env=env) if config is None else parse_config(dict(config), env=env)
+        known = [*loaded.config.agent_ids(), loaded.config.default_agent_id()]
+        if agent is not None and agent not in known:
+            raise ConfigError(f'there is no agent "{agent}"; the agents are: {", ".join(dict.fromkeys(known))}')
+        activation = decide_plugins(loaded, places, env)
+        for slot in activation.slots:
+            if slot.error is not None:
+                raise SlotError(slot.error)
+        host = cls(loaded, places, activation, agent=agent, env=env)
+        host._start_plugins()
+        return host
+
+    # Plugins
+
+    def _start_plugins(self) -> None:
+        for decision in self.activation.decisions:
+            if decision.code in ("broken", "bad-config"):
+                self.diagnostics.add(decision.plugin.id, "activation", decision.reason)
+        for plugin in self.activation.running:
+            self._start_plugin(plugin)
+
+    def _start_plugin(self, plugin: PluginInfo) -> None:
+        entry = self.config.plugins.entries.get(plugin.id)
+        self._threads.watch(plugin.id, plugin.root)
+        context = PluginContext(
+            plugin.id,
+            config=with_defaults(plugin.config_schema, dict(entry.config) if entry else {}),
+            agent_id=self.agent_id,
+            places=self.places,
+            host_config=self.config,
+            select_embedder=self.select_embedder,
+        )
+        try:
+            loaded = load_plugin(plugin, self.diagnostics)
+            hooks = self._runner.add(loaded, context, entry.hooks.timeout_ms if entry else None)
+        except PluginLoadError as error:
+            self._failed[plugin.id] = self.diagnostics.add(plugin.id, "import", str(error)).message
+            return
+        except Exception as error:  # pluggy's validation, and whatever a strange object raises when looked at
+            self._failed[plugin.id] = self.diagnostics.add(plugin.id, "hooks", describe_error(error)).message
+            return
+        if not hooks:
+            message = "implements no hook; mark its functions with @memslot.hookimpl"
+            self.diagnostics.add(plugin.id, "hooks", message, level="warning")
+        self._contexts[plugin.id] = context
+        self._registries.take(plugin)
+
+    @property
+    def plugins(self) -> tuple[str, ...]:
+        """Ids of the plugins that are running."""
+        return tuple(self._contexts)
+
+    def failure(self, plugin_id: str) -> str | None:
+        """Why a plugin that should run does not, if its code could not be loaded."""
+        return self._failed.get(plugin_id)
+
+    def plugin_command(self, plugin_id: str, name: str) -> click.Command | None:
+        """Ask a plugin for one of its commands."""
+        import click
+
+        group = click.Group()
+        self._runner.call_one(plugin_id, "register_commands", cli=group)
+        return group.commands.get(name)
+
+    # Memory and embeddings
+
+    @property
+    def memory(self) -> Memory | None:
+        """The owner of the memory slot, or None; `memory_problem` then says why."""
+        return self._registries.memory
+
+    @property
+    def memory_owner(self) -> str | None:
+        """Id of the plugin whose memory is in the slot."""
+        return self._registries.memory_owner
+
+    @property
+    def memory_problem(self) -> str | None:
+        """Why there is no memory, in one sentence; None when there is one."""
+        slot = self.activation.slot("memory")
+        if self.memory is not None:
+            return None
+        if slot.owner is None:
+            return slot.problem
+        failure = self._failed.get(slot.owner, "it registers no memory")
+        return f'"{slot.owner}" owns the memory slot but did not start: {failure}'
+
+    @property
+    def embedding_providers(self) -> ProviderRegistry:
+        return self._registries.providers
+
+    def select_embedder(self, settings: MemorySearch | None = None) -> Selection:
+        """Choose an embedding provider by the agent's `memorySearch` settings, or by other ones."""
+        return self._registries.providers.select(settings or self.config.memory_search(self.agent_id))
+
+    # Tools
+
+    def tools(self, chat_type: ChatType = "direct") -> tuple[Tool, ...]:
+        """The tools an agent may use in this type of chat."""
+        return self._tool_calls.available(chat_type)
+
+    def tool_owner(self, name: str) -> str | None:
+        """Id of the plugin that registered a tool."""
+        return self._registries.tools[name][0] if name in self._registries.tools else None
+
+    def call_tool(self, name: str, args: Any = None, *, session: Session | None = None) -> ToolResult:
+        """Call a tool outside a run. Never raises for what a plugin or a model did: the result says it."""
+        info = RunInfo(prompt="", session=session if session is not None else Session(self.agent_id))
+        return self._tool_calls.call(info, name, args)
+
+    async def acall_tool(self, name: str, args: Any = None, *, session: Session | None = None) -> ToolResult:
+        """The async twin of call_tool."""
+        return await asyncio.to_thread(self.call_tool, name, args, session=session)
+
+    # Runs and sessions
+
+    def run(
+        self,
+        prompt: str,
+        *,
+        session: str | Session | None = None,
+        chat_type: ChatType = "direct",
+        messages: Sequence[Message] = (),
+        system_prompt: str = "",
+        prompt_mode: PromptMode = "full",
+    ) -> AgentRun:
+        """Begin a run: plugins may put context before the prompt, and hear of its end.
+
+        `session` is the id of the conversation it belongs to; without one the run is a conversation of its own.
+        """
+        place = self._lifecycle.open_session(self.agent_id, session, chat_type)
+        info = RunInfo(prompt=prompt, session=place)
+        tools = self.tools(place.chat_type)
+        context, full_prompt = self._lifecycle.prepare(info, messages, system_prompt, prompt_mode, tools)
+        return AgentRun(info, self._tool_calls, self._runner, context=context, system_prompt=full_prompt, tools=tools)
+
+    def arun(self, prompt: str, **arguments: Any) -> AsyncAgentRun:
+        """The async twin of run: `async with host.arun(prompt, …) as run:`."""
+        return AsyncAgentRun(functools.partial(self.run, prompt, **arguments))
+
+    def before_compaction(self, session: Session, messages: Sequence[Message], tokens: int) -> None:
+        """Tell plugins that older messages are about to be summarised away."""
+        self._runner.call_all("before_compaction", session=session, messages=tuple(messages), tokens=tokens)
+
+    def end_session(self, session: str | Session) -> None:
+        """Tell plugins that a conversation is over; what they still do for its runs comes first."""
+        self._lifecycle.end_session(session if isinstance(session, str) else session.id)
+
+    # Closing
+
+    def close(self) -> None:
+        """Wait for background work, end open conversations, let the memory go. Calling it twice is fine."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+        atexit.unregister(self.close)
+        self._lifecycle.close()
+        if self.memory is not None and self.memory_owner is not None:
+            _, error, seconds = self._runner.call_function(
+                self.memory_owner, "close", self.memory.close, budget=END_BUDGET_SECONDS
+            )
+            if error is not None:
+                said = describe_error(error)
+                self.diagnostics.add(self.memory_owner, "close", said, duration_ms=seconds * 1000)
+        self._runner.close()
+
+    async def aclose(self) -> None:
+        """The async twin of close."""
+        await asyncio.to_thread(self.close)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()

@@ -1,0 +1,70 @@
+"""What the owner of the memory slot offers, whatever it is built on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+
+@dataclass(frozen=True)
+class MemoryHit:
+    """One piece of memory that answers a query: where it is, how well it fits (0..1), and its text."""
+
+    path: str
+    score: float
+    snippet: str
+    source: str = "memory"
+    start_line: int | None = None
+    end_line: int | None = None
+
+    @property
+    def citation(self) -> str:
+        """`path#L3-L7`, or the path alone where there are no lines."""
+        return self.path if self.start_line is None else f"{self.path}#L{self.start_line}-L{self.end_line}"
+
+
+@dataclass(frozen=True)
+class MemorySearchOutcome:
+    """What a search gave and how: `mode` names the legs that ran, `warning` and `action` say what did not and why."""
+
+    hits: Sequence[MemoryHit]
+    mode: str
+    provider: str | None = None
+    model: str | None = None
+    warning: str | None = None
+    action: str | None = None
+
+
+@dataclass(frozen=True)
+class MemoryStatus:
+    """How the memory is: `problems` is empty when all is well."""
+
+    backend: str
+    counts: Mapping[str, int] = field(default_factory=dict)
+    problems: Sequence[str] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_healthy(self) -> bool:
+        return not self.problems
+
+
+@runtime_checkable
+class Memory(Protocol):
+    """The memory of one agent. Used from several threads at once."""
+
+    def search(self, query: str, *, max_results: int | None = None) -> MemorySearchOutcome:
+        """Find what is relevant; best first."""
+
+    def status(self) -> MemoryStatus:
+        """Say how it is, without waiting for anything."""
+
+    def close(self) -> None:
+        """Let go of files and connections; calling it twice is fine."""
+
+
+def misfit(value: Any) -> str | None:
+    """Why something cannot own the memory slot, or None."""
+    lacks = [name for name in ("search", "status", "close") if not callable(getattr(value, name, None))]
+    return f"{type(value).__name__} is not a memory: it lacks {', '.join(lacks)}" if lacks else None

@@ -1,0 +1,1 @@
+"""Plugins: found without importing them, switched on by rules, called one by one."""

@@ -1,0 +1,61 @@
+"""What a plugin gets to know and use: handed to every hook as `ctx`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from memslot.config.model import Config
+    from memslot.config.paths import Places
+    from memslot.config.search_model import MemorySearch
+    from memslot.embeddings.selection import Selection
+
+
+class PluginContext:
+    """One plugin's view of the host: its own settings, the agent's places, and the shared embedders."""
+
+    def __init__(
+        self,
+        plugin_id: str,
+        *,
+        config: Mapping[str, Any],
+        agent_id: str,
+        places: Places,
+        host_config: Config,
+        select_embedder: Callable[[MemorySearch | None], Selection],
+    ) -> None:
+        self.plugin_id = plugin_id
+        self.config = config
+        self.agent_id = agent_id
+        self.places = places
+        self.host_config = host_config
+        self.logger = logging.getLogger(f"memslot.plugin.{plugin_id}")
+        self._select_embedder = select_embedder
+
+    @property
+    def workspace(self) -> Path:
+        """The folder that holds the agent's notes."""
+        return self.host_config.workspace(self.agent_id, self.places)
+
+    @property
+    def memory_search(self) -> MemorySearch:
+        """The agent's `memorySearch` settings, all layers merged."""
+        return self.host_config.memory_search(self.agent_id)
+
+    def state_dir(self) -> Path:
+        """A private folder for this plugin's own files; made on first use."""
+        from memslot.config.paths import make_private_dir
+
+        folder = self.places.plugin_state_dir(self.plugin_id)
+        make_private_dir(folder)
+        return folder
+
+    def select_embedder(self, settings: MemorySearch | None = None) -> Selection:
+        """Choose an embedding provider by the agent's settings (or by other ones), and say why."""
+        return self._select_embedder(settings)
+
+    def __repr__(self) -> str:
+        return f"<PluginContext {self.plugin_id} agent={self.agent_id}>"

@@ -1,0 +1,77 @@
+"""What the host knows of a plugin before it runs: a plain record that can be kept in a cache."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command as help lists it."""
+
+    name: str
+    help: str
+
+
+@dataclass(frozen=True)
+class PluginInfo:
+    """One plugin that was found. `problem` says why it cannot run, if it cannot."""
+
+    id: str
+    kind: str | None
+    name: str
+    version: str
+    description: str
+    entry: str
+    origin: str
+    root: str
+    distribution: str | None = None
+    min_host_api: int = 1
+    config_schema: Mapping[str, Any] = field(default_factory=dict)
+    ui_hints: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    tools: tuple[str, ...] = ()
+    commands: tuple[Command, ...] = ()
+    providers: tuple[str, ...] = ()
+    required_extras: tuple[str, ...] = ()
+    required_env: tuple[str, ...] = ()
+    problem: str | None = None
+    overridden_by: str | None = None
+
+    @property
+    def secret_paths(self) -> frozenset[str]:
+        """Settings that the manifest marks as sensitive."""
+        return frozenset(path for path, hint in self.ui_hints.items() if hint.get("sensitive"))
+
+    def with_problem(self, problem: str) -> PluginInfo:
+        return replace(self, problem=problem)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> PluginInfo:
+        fields = dict(data)
+        fields["commands"] = tuple(Command(**command) for command in fields["commands"])
+        for key in ("tools", "providers", "required_extras", "required_env"):
+            fields[key] = tuple(fields[key])
+        return cls(**fields)
+
+
+def unusable(
+    plugin_id: str, *, entry: str, origin: str, root: str, distribution: str | None, problem: str
+) -> PluginInfo:
+    """A record for a plugin whose manifest could not be read."""
+    return PluginInfo(
+        id=plugin_id,
+        kind=None,
+        name=plugin_id,
+        version="",
+        description="",
+        entry=entry,
+        origin=origin,
+        root=root,
+        distribution=distribution,
+        problem=problem,
+    )

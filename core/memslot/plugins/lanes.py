@@ -1,0 +1,158 @@
+"""Where a plugin's code runs: threads of its own, so that nothing it does can block somebody else.
+
+Each plugin has one lane. A call gets a daemon thread; a coroutine goes to the lane's event loop,
+which is the same for every call, so that a plugin can keep an async client between two hooks.
+A call that outlives its budget is left behind: Python cannot stop a thread, but it can stop waiting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+_MAX_LEFT_BEHIND = 4
+_LOOP_ANSWERS_WITHIN = 0.25
+
+
+class OutOfTime(Exception):
+    """A call did not finish within its budget."""
+
+
+class StillBusy(Exception):
+    """Too many earlier calls of the plugin never came back, so this one was not started."""
+
+
+class Call:
+    """One call of a plugin's function, under way in a thread."""
+
+    def __init__(self, lane: Lane, function: Callable[[], Any], budget: float, name: str) -> None:
+        self._lane = lane
+        self._function = function
+        self._budget = budget
+        self._done = threading.Event()
+        self._value: Any = None
+        self._error: BaseException | None = None
+        self._finished_at = 0.0
+        self.started_at = time.perf_counter()
+        context = contextvars.copy_context()
+        thread = threading.Thread(target=context.run, args=(self._work,), name=name, daemon=True)
+        thread.start()
+
+    def _work(self) -> None:
+        try:
+            value = self._function()
+            if inspect.iscoroutine(value):
+                value = self._lane.run_coroutine(value, self._budget)
+            self._value = value
+        except BaseException as error:  # a plugin may even call sys.exit
+            self._error = error
+        finally:
+            self._finished_at = time.perf_counter()
+            self._done.set()
+
+    def result(self) -> Any:
+        """Wait until the budget, counted from the start, is used up; then give the value or raise."""
+        left = self._budget - (time.perf_counter() - self.started_at)
+        if not self._done.wait(max(0.0, left)):
+            self._lane.leave_behind(self)
+            raise OutOfTime
+        if self._error is not None:
+            raise self._error
+        return self._value
+
+    @property
+    def is_done(self) -> bool:
+        return self._done.is_set()
+
+    @property
+    def duration_ms(self) -> float:
+        return ((self._finished_at if self.is_done else time.perf_counter()) - self.started_at) * 1000
+
+
+class Lane:
+    """The threads, the event loop and the background queue of one plugin."""
+
+    def __init__(self, plugin_id: str) -> None:
+        self.plugin_id = plugin_id
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._left_behind: list[Call] = []
+        self._queue: deque[Callable[[], None]] = deque()
+        self._worker: threading.Thread | None = None
+        self._idle = threading.Condition(self._lock)
+
+    def start(self, function: Callable[[], Any], budget: float, name: str) -> Call:
+        """Begin a call; `Call.result()` waits for it."""
+        with self._lock:
+            self._left_behind = [call for call in self._left_behind if not call.is_done]
+            if len(self._left_behind) >= _MAX_LEFT_BEHIND:
+                raise StillBusy
+        return Call(self, function, budget, f"memslot {self.plugin_id} {name}")
+
+    def leave_behind(self, call: Call) -> None:
+        with self._lock:
+            self._left_behind.append(call)
+
+    def run_coroutine(self, coroutine: Any, budget: float) -> Any:
+        """Run a coroutine on the lane's loop and wait for it; past the budget it is cancelled."""
+        future = asyncio.run_coroutine_threadsafe(coroutine, self._answering_loop())
+        try:
+            return future.result(budget)
+        except TimeoutError:
+            if future.done():  # the plugin's own TimeoutError, not ours
+                raise
+            future.cancel()
+            raise OutOfTime from None
+
+    def _answering_loop(self) -> asyncio.AbstractEventLoop:
+        """The lane's loop; a new one where a coroutine blocks the old one without ever awaiting."""
+        with self._lock:
+            if self._loop is not None:
+                answered = threading.Event()
+                self._loop.call_soon_threadsafe(answered.set)
+                if answered.wait(_LOOP_ANSWERS_WITHIN):
+                    return self._loop
+            loop = self._loop = asyncio.new_event_loop()
+            name = f"memslot {self.plugin_id} loop"
+            threading.Thread(target=loop.run_forever, name=name, daemon=True).start()
+            return loop
+
+    def enqueue(self, job: Callable[[], None]) -> None:
+        """Run a job in the background, after the jobs that were there before."""
+        with self._lock:
+            self._queue.append(job)
+            if self._worker is None:
+                name = f"memslot {self.plugin_id} background"
+                self._worker = threading.Thread(target=self._work_off, name=name, daemon=True)
+                self._worker.start()
+
+    def _work_off(self) -> None:
+        while True:
+            with self._lock:
+                if not self._queue:
+                    self._worker = None
+                    self._idle.notify_all()
+                    return
+                job = self._queue.popleft()
+            job()
+
+    def drain(self, deadline: float) -> int:
+        """Wait for the background jobs until `deadline` (perf_counter time); give how many are left."""
+        with self._idle:
+            while self._worker is not None:
+                left = deadline - time.perf_counter()
+                if left <= 0 or not self._idle.wait(left):
+                    break
+            return len(self._queue) + (1 if self._worker is not None else 0)
+
+    def close(self) -> None:
+        with self._lock:
+            if self._loop is not None:
+                self._loop.call_soon_threadsafe(self._loop.stop)
+                self._loop = None

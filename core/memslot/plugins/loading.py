@@ -1,0 +1,84 @@
+"""Imports a plugin's entry so that nothing it does while it loads can take the host down."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.util
+import io
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from memslot.diagnostics import Diagnostics, describe_error
+from memslot.errors import ManifestError, PluginLoadError
+from memslot.plugins.info import PluginInfo
+from memslot.plugins.ownership import refuse_unsafe_folder
+
+
+def load_plugin(plugin: PluginInfo, diagnostics: Diagnostics) -> object:
+    """Import a plugin and give the object that holds its hooks; raises PluginLoadError with one sentence."""
+    printed = io.StringIO()
+    try:
+        # What a plugin prints while it loads would end up in the middle of `--json` output.
+        with contextlib.redirect_stdout(printed):
+            loaded = _import_entry(plugin)
+    except KeyboardInterrupt:
+        raise
+    except PluginLoadError:
+        raise
+    except BaseException as error:
+        raise PluginLoadError(f"its code could not be imported: {describe_error(error)}") from error
+    finally:
+        if text := printed.getvalue():
+            first = text.strip().splitlines()[:1]
+            message = f"printed {len(text)} characters at import, which were dropped: {first}"
+            diagnostics.add(plugin.id, "import", message, level="warning")
+    return loaded
+
+
+def _import_entry(plugin: PluginInfo) -> object:
+    module_name, _, attribute = plugin.entry.partition(":")
+    if plugin.origin == "folder":
+        _refuse_unsafe(Path(plugin.root))
+        _load_top_package(module_name.split(".")[0], Path(plugin.root))
+    loaded: object = importlib.import_module(module_name)
+    if attribute:
+        try:
+            loaded = getattr(loaded, attribute)
+        except AttributeError:
+            raise PluginLoadError(f"its module {module_name!r} has no {attribute!r}") from None
+    if isinstance(loaded, type):
+        raise PluginLoadError(f"its entry {plugin.entry!r} is a class; name a module or an instance")
+    return loaded
+
+
+def _refuse_unsafe(package: Path) -> None:
+    """Look again at the moment of loading: permissions may have changed since the plugin was found."""
+    try:
+        refuse_unsafe_folder(package, package)
+    except ManifestError as error:
+        raise PluginLoadError(str(error)) from None
+
+
+def _load_top_package(name: str, folder: Path) -> ModuleType:
+    """Import a development folder's package from where it lies, leaving sys.path as it is."""
+    init = folder / "__init__.py"
+    known = sys.modules.get(name)
+    if known is not None:
+        if getattr(known, "__file__", None) == str(init):
+            return known
+        raise PluginLoadError(f"a package {name!r} is already loaded from {getattr(known, '__file__', 'elsewhere')}")
+    if not init.is_file():
+        raise PluginLoadError(f"there is no {init}")
+    spec = importlib.util.spec_from_file_location(name, init, submodule_search_locations=[str(folder)])
+    if spec is None or spec.loader is None:
+        raise PluginLoadError(f"{init} cannot be loaded")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        sys.modules.pop(name, None)
+        raise
+    return module

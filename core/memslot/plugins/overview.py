@@ -1,0 +1,148 @@
+"""What is installed and what of it runs: worked out once, then read from the cache in milliseconds.
+
+`memslot --help` and `memslot plugins list` need nothing but this, so the modules that take long to
+import (pydantic, pluggy, importlib.metadata) are imported only where something has changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from memslot.config.paths import Places
+from memslot.config.project import find_project_file
+from memslot.plugins.activation import Activation, Decision, Rules, Slot, decide_activation, environment_rules
+from memslot.plugins.cache import Cache, fingerprint, installed_fingerprint
+from memslot.plugins.info import PluginInfo
+
+if TYPE_CHECKING:
+    from memslot.config.load import LoadedConfig
+    from memslot.plugins.discovery import Catalog
+
+
+@dataclass(frozen=True)
+class Overview:
+    """Every plugin with its decision, the slots, and what the config loader warned about."""
+
+    activation: Activation
+    warnings: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "decisions": [
+                {"plugin": d.plugin.to_json(), "runs": d.runs, "code": d.code, "reason": d.reason}
+                for d in self.activation.decisions
+            ],
+            "slots": [asdict(slot) for slot in self.activation.slots],
+            "warnings": list(self.warnings),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Overview:
+        decisions = tuple(
+            Decision(PluginInfo.from_json(d["plugin"]), d["runs"], d["code"], d["reason"]) for d in data["decisions"]
+        )
+        slots = tuple(Slot(**slot) for slot in data["slots"])
+        return cls(Activation(decisions, slots), tuple(data["warnings"]))
+
+
+def read_overview(places: Places, env: Mapping[str, str]) -> Overview:
+    """The overview, from the cache if that still holds; raises ConfigError where the config is wrong."""
+    cache = Cache(places.cache_dir)
+    project = find_project_file(Path.cwd(), places)
+    key = [[str(places.config_file), str(project)], installed_fingerprint(), environment_key(env)]
+    kept = cache.get("overview", key, env)
+    if kept is not None:
+        return Overview.from_json(kept)
+
+    from memslot.config.load import load_config
+
+    # Fingerprints first: what changes while we work must make the entry stale, not wrong.
+    files = [str(places.config_file), str(places.trust_file), *([str(project)] if project else [])]
+    watched = {path: fingerprint(path) for path in files}
+    loaded = load_config(places, env=env)
+    catalog = find_plugins(loaded, places, env)
+    watched.update((path, fingerprint(path)) for path in catalog.watched)
+    overview = Overview(_decide(catalog, loaded, env), loaded.warnings)
+    cache.put("overview", key, overview.to_json(), watched=watched.items(), env=env, env_names=loaded.env_names)
+    return overview
+
+
+def environment_key(env: Mapping[str, str]) -> list[str | None]:
+    return [env.get("MEMSLOT_LOAD_PLUGINS"), env.get("MEMSLOT_DISABLE_PLUGINS")]
+
+
+def decide_plugins(loaded: LoadedConfig, places: Places, env: Mapping[str, str]) -> Activation:
+    """Find all plugins and decide which run, for a config that is loaded already."""
+    return _decide(find_plugins(loaded, places, env), loaded, env)
+
+
+def find_plugins(loaded: LoadedConfig, places: Places, env: Mapping[str, str]) -> Catalog:
+    """All plugins, from the cache where nothing was installed, removed or edited since."""
+    from memslot.plugins.discovery import Catalog, discover
+
+    folders = _load_paths(loaded, places)
+    cache = Cache(places.cache_dir)
+    key = [[str(folder) for folder in folders], installed_fingerprint()]
+    kept = cache.get("catalog", key, env)
+    if kept is not None:
+        return Catalog(tuple(PluginInfo.from_json(item) for item in kept["plugins"]), tuple(kept["watched"]))
+    catalog = discover(folders)
+    data = {"plugins": [plugin.to_json() for plugin in catalog.plugins], "watched": catalog.watched}
+    watched = [(path, fingerprint(path)) for path in catalog.watched]
+    cache.put("catalog", key, data, watched=watched, env=env)
+    return catalog
+
+
+def _load_paths(loaded: LoadedConfig, places: Places) -> list[Path]:
+    """`plugins.load.paths`; a relative one is meant from the config file's folder."""
+    base = loaded.files[-1].parent if loaded.files else places.config_file.parent
+    return [base / Path(path).expanduser() for path in loaded.config.plugins.load.paths]
+
+
+def _decide(catalog: Catalog, loaded: LoadedConfig, env: Mapping[str, str]) -> Activation:
+    from memslot.hookspecs import HOST_API
+    from memslot.plugins.hints import install_command
+
+    return decide_activation(
+        catalog.plugins,
+        rules_of(loaded, env),
+        host_api=HOST_API,
+        find_setting_fault=lambda plugin: _setting_fault(plugin, loaded),
+        install_hint=install_command,
+    )
+
+
+def rules_of(loaded: LoadedConfig, env: Mapping[str, str]) -> Rules:
+    """What config and environment say about plugins, as plain data."""
+    plugins = loaded.config.plugins
+    only, all_off = environment_rules(env)
+    slots = plugins.slots
+    return Rules(
+        enabled=plugins.enabled,
+        allow=frozenset(plugins.allow),
+        deny=frozenset(plugins.deny),
+        disabled=frozenset(name for name, entry in plugins.entries.items() if not entry.enabled),
+        slots={"memory": slots.memory, **(slots.model_extra or {})},
+        chosen_slots=frozenset({*slots.model_fields_set, *(slots.model_extra or {})}),
+        broken_entries={
+            name: "; ".join(str(problem) for problem in problems) for name, problems in loaded.entry_problems.items()
+        },
+        only=only,
+        all_off=all_off,
+    )
+
+
+def _setting_fault(plugin: PluginInfo, loaded: LoadedConfig) -> str | None:
+    from memslot.plugins.settings import check_settings
+
+    entry = loaded.config.plugins.entries.get(plugin.id)
+    problems = check_settings(
+        plugin.config_schema,
+        dict(entry.config) if entry else {},
+        prefix=f"plugins.entries.{plugin.id}.config",
+        secret_paths=plugin.secret_paths,
+    )
+    return "; ".join(str(problem) for problem in problems) or None

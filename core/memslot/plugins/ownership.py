@@ -1,0 +1,38 @@
+"""Whether a folder's code may be run: nobody but the person (or root) can have written it."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from memslot.errors import ManifestError
+
+
+def refuse_unsafe_folder(root: Path, package: Path) -> None:
+    """Raise a ManifestError where a plugin's folder leaves its root or could have been changed by others."""
+    real_root, real_package = root.resolve(), package.resolve()
+    if not real_package.is_relative_to(real_root):
+        raise ManifestError(f"{package} leads out of {root} to {real_package}; copy it there or name that folder")
+    for path in {real_root, real_package, *_code_files(real_package)}:
+        if not path.resolve().is_relative_to(real_root):
+            raise ManifestError(f"{path} leads out of {root}; copy it there")
+        _refuse_unsafe_path(path)
+
+
+def _code_files(package: Path) -> list[Path]:
+    """Everything below the package that Python or the host could read, links not followed."""
+    files: list[Path] = []
+    for folder, subfolders, names in os.walk(package):
+        files.extend(Path(folder, name) for name in [*subfolders, *names])
+    return files
+
+
+def _refuse_unsafe_path(path: Path) -> None:
+    if os.name != "posix":
+        return
+    status = path.stat()
+    if status.st_mode & stat.S_IWOTH:
+        raise ManifestError(f"{path} can be written by everybody; run: chmod o-w {path}")
+    if status.st_uid not in (0, os.geteuid()):
+        raise ManifestError(f"{path} belongs to another user (uid {status.st_uid}); copy it or chown it to yourself")

@@ -1,0 +1,227 @@
+"""Tools: what an agent can call. One description each, exported to every API's shape."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from memslot.errors import ToolArgumentsError, ToolError
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+    from typing_extensions import TypeIs
+
+    from memslot.agent.events import ChatType, Session
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+MAX_RESULT_CHARS = 50_000
+TIMEOUT_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """Who is calling: handed to a tool's `execute` as the second argument if it takes two."""
+
+    session: Session
+
+
+@dataclass(frozen=True)
+class ToolResult:
+    """What came back: `text` is for the model, `data` the same as plain JSON data if it was not cut."""
+
+    text: str
+    data: Any = None
+    is_error: bool = False
+    truncated: bool = False
+
+
+@dataclass(frozen=True)
+class Tool:
+    """Something an agent can call.
+
+    `parameters` is a pydantic model, and `execute` then gets an instance of it, or a JSON Schema
+    of type object, and `execute` gets a dict. `execute` may be `async def`, and may take a
+    `ToolCall` as a second argument. It returns text or anything that can be turned into JSON.
+    """
+
+    name: str
+    description: str
+    parameters: type[BaseModel] | Mapping[str, Any]
+    execute: Callable[..., Any]
+    title: str | None = None
+    read_only: bool = False
+    destructive: bool = False
+    idempotent: bool = False
+    chat_types: tuple[ChatType, ...] | None = None
+    max_result_chars: int = MAX_RESULT_CHARS
+    timeout_seconds: float = TIMEOUT_SECONDS
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
+            raise ToolError(f"a tool's name is 1 to 64 letters, digits, _ or -, not {self.name!r}")
+        if not isinstance(self.description, str) or not self.description.strip():
+            raise ToolError(f"tool {self.name!r} needs a description that tells the model when to use it")
+        if not callable(self.execute):
+            raise ToolError(f"tool {self.name!r} needs a callable `execute`")
+        if not _is_model(self.parameters) and not isinstance(self.parameters, Mapping):
+            raise ToolError(f"tool {self.name!r}: `parameters` is a pydantic model or a JSON Schema")
+
+    @cached_property
+    def schema(self) -> dict[str, Any]:
+        """The parameters as a JSON Schema of type object."""
+        if _is_model(self.parameters):
+            schema: dict[str, Any] = _without_titles(self.parameters.model_json_schema(by_alias=True))
+        else:
+            schema = dict(self.parameters)
+        schema.setdefault("type", "object")
+        schema.setdefault("properties", {})
+        return schema
+
+    def check_schema(self) -> None:
+        """Raise a ToolError where the schema itself is not valid JSON Schema 2020-12."""
+        from memslot.plugins.settings import schema_fault
+
+        if self.schema.get("type") != "object":
+            raise ToolError(f"tool {self.name!r}: the parameters' schema must have type object")
+        if (fault := schema_fault(self.schema)) is not None:
+            raise ToolError(f"tool {self.name!r}: the parameters' schema is not valid: {fault}")
+
+    def read_arguments(self, args: Any) -> dict[str, Any]:
+        """The arguments as a dict, whether the model sent JSON text, an object or nothing."""
+        if isinstance(args, str):
+            args = _parse_json(self.name, args)
+        if args is None:
+            return {}
+        if not isinstance(args, Mapping):
+            raise ToolArgumentsError(f"{self.name}: the arguments must be one JSON object, not {_kind(args)}")
+        return dict(args)
+
+    def parse_arguments(self, args: Any) -> Any:
+        """Give what `execute` wants, or raise a ToolArgumentsError that a model can act on."""
+        plain = self.read_arguments(args)
+        if _is_model(self.parameters):
+            return self._parse_model(self.parameters, plain)
+        from memslot.plugins.settings import check_settings
+
+        faults = check_settings(self.schema, plain)
+        if faults:
+            raise ToolArgumentsError(f"{self.name}: " + "; ".join(str(fault) for fault in faults))
+        return plain
+
+    def _parse_model(self, model: type[BaseModel], args: Mapping[str, Any]) -> BaseModel:
+        from pydantic import ValidationError
+
+        try:
+            return model.model_validate(dict(args))
+        except ValidationError as error:
+            faults = [
+                f"{'.'.join(str(part) for part in e['loc']) or 'arguments'}: {e['msg']}"
+                for e in error.errors(include_url=False, include_input=False, include_context=False)
+            ]
+            raise ToolArgumentsError(f"{self.name}: " + "; ".join(faults)) from None
+
+    def invoke(self, args: Any, call: ToolCall) -> Any:
+        """Call `execute` with parsed arguments; gives its value, or its coroutine."""
+        return self.execute(args, call) if self._takes_call else self.execute(args)
+
+    @cached_property
+    def _takes_call(self) -> bool:
+        kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        try:
+            parameters = inspect.signature(self.execute).parameters.values()
+        except (TypeError, ValueError):
+            return False
+        needed = [p for p in parameters if p.kind in kinds and p.default is inspect.Parameter.empty]
+        return len(needed) >= 2
+
+    def render(self, value: Any) -> ToolResult:
+        """Turn what `execute` returned into a result no longer than the tool allows."""
+        if isinstance(value, ToolResult):
+            return self._limit(value)
+        data = _to_plain(value)
+        text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False, default=str)
+        return self._limit(ToolResult(text=text, data=None if isinstance(data, str) else data))
+
+    def _limit(self, result: ToolResult) -> ToolResult:
+        if len(result.text) <= self.max_result_chars:
+            return result
+        note = f"\n[cut: {len(result.text)} characters, {self.max_result_chars} shown]"
+        kept = result.text[: max(0, self.max_result_chars - len(note))] + note
+        return dataclasses.replace(result, text=kept, data=None, truncated=True)
+
+    def to_openai(self) -> dict[str, Any]:
+        """The shape of OpenAI's chat completions API and of everything compatible with it."""
+        function = {"name": self.name, "description": self.description, "parameters": self.schema}
+        return {"type": "function", "function": function}
+
+    def to_anthropic(self) -> dict[str, Any]:
+        """The shape of Anthropic's messages API."""
+        return {"name": self.name, "description": self.description, "input_schema": self.schema}
+
+    def to_mcp(self) -> dict[str, Any]:
+        """The shape of the Model Context Protocol's tools/list."""
+        annotations: dict[str, Any] = {
+            "readOnlyHint": self.read_only,
+            "destructiveHint": self.destructive,
+            "idempotentHint": self.idempotent or self.read_only,
+            "openWorldHint": False,
+        }
+        if self.title:
+            annotations["title"] = self.title
+        return {
+            "name": self.name,
+            "description": self.description,
+            "inputSchema": self.schema,
+            "annotations": annotations,
+        }
+
+
+def _is_model(value: object) -> TypeIs[type[BaseModel]]:
+    """Whether a value is a pydantic model class, asked without importing pydantic."""
+    return isinstance(value, type) and hasattr(value, "model_json_schema")
+
+
+def _without_titles(node: Any) -> Any:
+    """Drop the titles pydantic makes from names: they cost tokens and say nothing new."""
+    if isinstance(node, dict):
+        return {
+            key: (
+                {name: _without_titles(sub) for name, sub in value.items()}
+                if key in ("properties", "$defs") and isinstance(value, dict)
+                else _without_titles(value)
+            )
+            for key, value in node.items()
+            if not (key == "title" and isinstance(value, str))
+        }
+    if isinstance(node, list):
+        return [_without_titles(item) for item in node]
+    return node
+
+
+def _parse_json(name: str, text: str) -> Any:
+    """Models send arguments as JSON text; none at all is an empty object."""
+    try:
+        return json.loads(text) if text.strip() else {}
+    except (ValueError, RecursionError) as error:
+        raise ToolArgumentsError(f"{name}: the arguments are not valid JSON: {error}") from None
+
+
+def _kind(value: Any) -> str:
+    names = {list: "an array", str: "a string", bool: "a boolean", int: "a number", float: "a number"}
+    return names.get(type(value), type(value).__name__)
+
+
+def _to_plain(value: Any) -> Any:
+    if value is None:
+        return "done"
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json", by_alias=True)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return dataclasses.asdict(value)
+    return value

@@ -1,0 +1,12 @@
+"""The provider `local`."""
+
+from __future__ import annotations
+
+from memslot import EmbeddingProviderSpec, PluginContext, hookimpl
+
+from memslot_embed_providers.pending import pending
+
+
+@hookimpl
+def register_embedding_providers(ctx: PluginContext) -> list[EmbeddingProviderSpec]:
+    return [pending("local", auto_order=10)]

@@ -1,0 +1,12 @@
+"""The provider `openai`."""
+
+from __future__ import annotations
+
+from memslot import EmbeddingProviderSpec, PluginContext, hookimpl
+
+from memslot_embed_providers.pending import pending
+
+
+@hookimpl
+def register_embedding_providers(ctx: PluginContext) -> list[EmbeddingProviderSpec]:
+    return [pending("openai", auto_order=20)]

@@ -1,0 +1,1 @@
+"""memory-core: an agent's Markdown notes as its memory."""

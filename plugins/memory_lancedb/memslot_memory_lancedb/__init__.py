@@ -1,0 +1,1 @@
+"""memory-lancedb: long-term memory on LanceDB."""
