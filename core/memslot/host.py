@@ -24,14 +24,14 @@ from memslot.config.search_model import MemorySearch
 from memslot.diagnostics import Diagnostics, describe_error
 from memslot.embeddings.selection import ProviderRegistry, Selection
 from memslot.errors import ConfigError, PluginLoadError, SlotError
-from memslot.memory.contract import Memory
+from memslot.memory.contract import Memory, MemoryStatus
 from memslot.plugins.activation import Activation
 from memslot.plugins.context import PluginContext
 from memslot.plugins.hooks import HookRunner
 from memslot.plugins.info import PluginInfo
 from memslot.plugins.loading import load_plugin
 from memslot.plugins.overview import decide_plugins
-from memslot.plugins.registration import Registries
+from memslot.plugins.registration import Registries, refuse_command_clashes
 from memslot.plugins.settings import with_defaults
 from memslot.plugins.thread_deaths import ThreadWatch
 from memslot.tools import Tool, ToolResult
@@ -101,7 +101,11 @@ class Host:
             if slot.error is not None:
                 raise SlotError(slot.error)
         host = cls(loaded, places, activation, agent=agent, env=env)
-        host._start_plugins()
+        try:
+            host._start_plugins()
+        except BaseException:
+            host.close()
+            raise
         return host
 
     # Plugins
@@ -110,6 +114,7 @@ class Host:
         for decision in self.activation.decisions:
             if decision.code in ("broken", "bad-config"):
                 self.diagnostics.add(decision.plugin.id, "activation", decision.reason)
+        refuse_command_clashes(self.activation.running)
         for plugin in self.activation.running:
             self._start_plugin(plugin)
 
@@ -179,6 +184,18 @@ class Host:
         failure = self._failed.get(slot.owner, "it registers no memory")
         return f'"{slot.owner}" owns the memory slot but did not start: {failure}'
 
+    def memory_status(self) -> MemoryStatus:
+        """How the memory is, also where it cannot say so itself."""
+        if self.memory is None or self.memory_owner is None:
+            return MemoryStatus(backend="none", problems=(self.memory_problem or "there is no memory",))
+        status, error, _ = self._runner.call_function(
+            self.memory_owner, "status", self.memory.status, budget=END_BUDGET_SECONDS
+        )
+        if isinstance(status, MemoryStatus):
+            return status
+        said = describe_error(error) if error else f"returned {type(status).__name__}, not a MemoryStatus"
+        return MemoryStatus(backend=self.memory_owner, problems=(f"its status cannot be had: {said}",))
+
     @property
     def embedding_providers(self) -> ProviderRegistry:
         return self._registries.providers
@@ -226,7 +243,14 @@ class Host:
         info = RunInfo(prompt=prompt, session=place)
         tools = self.tools(place.chat_type)
         context, full_prompt = self._lifecycle.prepare(info, messages, system_prompt, prompt_mode, tools)
-        return AgentRun(info, self._tool_calls, self._runner, context=context, system_prompt=full_prompt, tools=tools)
+        return AgentRun(
+            info,
+            context=context,
+            system_prompt=full_prompt,
+            tools=tools,
+            calls=self._tool_calls,
+            report_end=functools.partial(self._lifecycle.end_run, info, session is None),
+        )
 
     def arun(self, prompt: str, **arguments: Any) -> AsyncAgentRun:
         """The async twin of run: `async with host.arun(prompt, …) as run:`."""

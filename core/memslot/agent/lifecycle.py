@@ -80,21 +80,26 @@ class Lifecycle:
         self._diagnostics.add(plugin_id, stage, said, duration_ms=seconds * 1000)
         return ""
 
+    def end_run(
+        self, info: RunInfo, ends_session: bool, messages: Sequence[Message], success: bool, error: str | None
+    ) -> None:
+        """Tell plugins in the background that a run has ended, and its conversation if it was one of its own."""
+        self._runner.call_in_background("agent_end", run=info, messages=messages, success=success, error=error)
+        if ends_session:
+            self.end_session(info.session.id)
+
     def end_session(self, session_id: str) -> None:
-        """Tell plugins that a conversation is over; what they still do for its runs comes first."""
+        """Tell plugins in the background that a conversation is over, after what they hear of its runs."""
         with self._lock:
             place = self._open.pop(session_id, None)
         if place is not None:
-            self._runner.drain(END_BUDGET_SECONDS)
-            self._runner.call_all("session_end", session=place)
+            self._runner.call_in_background("session_end", session=place)
 
     def close(self) -> None:
-        """Wait for background work, then end every open conversation."""
+        """End every open conversation and wait for all background work."""
+        for session_id in tuple(self._open):
+            self.end_session(session_id)
         self._runner.drain(END_BUDGET_SECONDS)
-        with self._lock:
-            places, self._open = list(self._open.values()), {}
-        for place in places:
-            self._runner.call_all("session_end", session=place)
 
 
 def _usable_start(value: Any) -> str | None:

@@ -10,8 +10,10 @@ from typing import Any, Self
 from memslot.agent.events import Message, RunInfo, Session
 from memslot.agent.tool_calls import ToolCalls
 from memslot.diagnostics import describe_error
-from memslot.plugins.hooks import HookRunner
 from memslot.tools import Tool, ToolResult
+
+ReportEnd = Callable[[Sequence[Message], bool, str | None], None]
+"""Takes the run's messages, whether it succeeded, and the error if it did not."""
 
 
 class AgentRun:
@@ -23,20 +25,20 @@ class AgentRun:
     def __init__(
         self,
         info: RunInfo,
-        calls: ToolCalls,
-        runner: HookRunner,
         *,
         context: str,
         system_prompt: str,
         tools: Sequence[Tool],
+        calls: ToolCalls,
+        report_end: ReportEnd,
     ) -> None:
-        self._calls = calls
-        self._runner = runner
-        self._ended = False
         self.info = info
         self.context = context
         self.system_prompt = system_prompt
         self.tools = tuple(tools)
+        self._calls = calls
+        self._report_end = report_end
+        self._ended = False
 
     @property
     def session(self) -> Session:
@@ -57,7 +59,7 @@ class AgentRun:
             return
         self._ended = True
         kept = tuple(dict(message) for message in messages if isinstance(message, Mapping))
-        self._runner.call_in_background("agent_end", run=self.info, messages=kept, success=success, error=error)
+        self._report_end(kept, success, error)
 
     def __enter__(self) -> Self:
         return self

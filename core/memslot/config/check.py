@@ -81,9 +81,7 @@ def check_tree(raw: Mapping[str, Any], env: Mapping[str, str]) -> Checked:
     )
 
 
-def _translated(
-    error: ValidationError, tree: Any, from_env: frozenset[KeyPath], prefix: KeyPath
-) -> list[Finding]:
+def _translated(error: ValidationError, tree: Any, from_env: frozenset[KeyPath], prefix: KeyPath) -> list[Finding]:
     """pydantic's findings in our words; only its places and kinds are used, never its sentences."""
     from memslot.config.search_model import OBJECT_TAG, TEXT_TAG
 

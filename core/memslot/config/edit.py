@@ -70,9 +70,7 @@ def set_value(
     return _changed(path, edit, lambda tree: _set(tree, steps, value), steps, env, check)
 
 
-def unset_value(
-    path: Path, key: str, *, env: Mapping[str, str] | None = None, check: ExtraCheck | None = None
-) -> bool:
+def unset_value(path: Path, key: str, *, env: Mapping[str, str] | None = None, check: ExtraCheck | None = None) -> bool:
     """Remove one key from a config file; False when it was not there."""
     steps = parse_key(key)
 
@@ -127,9 +125,7 @@ def _checked_edit(before: RawConfig, text: str, apply: Callable[[dict[str, Any]]
     apply(wanted)
     after = parse_config_bytes(before.path, text.encode("utf-8"))
     if not _same(after.tree, wanted):
-        raise ConfigError(
-            f"{before.path} is written in a way that cannot be edited safely; change it by hand."
-        )
+        raise ConfigError(f"{before.path} is written in a way that cannot be edited safely; change it by hand.")
     return after
 
 
@@ -226,9 +222,7 @@ def _check_value(value: Any, key: str) -> None:
     elif isinstance(value, int) and value.bit_length() > 1024:
         raise ConfigError(f"The number for {key} is too large for a config; choose a smaller one.")
     elif value is not None and not isinstance(value, int | float):
-        raise ConfigError(
-            f"The value for {key} is a {type(value).__name__}; use text, numbers, lists, objects."
-        )
+        raise ConfigError(f"The value for {key} is a {type(value).__name__}; use text, numbers, lists, objects.")
 
 
 def _is_strict_json(path: Path) -> bool:

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from memslot.config.keypath import KeyPath, format_key, list_index
+from memslot.config.keypath import KeyPath, format_key, list_index, nested
 from memslot.config.outline import Entry, Node, Outline, entry_of, outline
 from memslot.errors import ConfigError
 
@@ -34,14 +34,12 @@ def set_in_text(text: str, path: KeyPath, value: Any, *, strict_json: bool = Fal
         if node.kind == "scalar":
             if text[node.start : node.end] != "null":
                 where = format_key(path[:depth])
-                raise ConfigError(
-                    f"{where} is a single value and has no keys inside; unset or replace it first."
-                )
-            return _spliced(text, node, _nested(path[depth:], value), style, spread)
+                raise ConfigError(f"{where} is a single value and has no keys inside; unset or replace it first.")
+            return _spliced(text, node, nested(path[depth:], value), style, spread)
         spread = _is_spread(text, node, spread)
         entry = entry_of(node, step)
         if entry is None:
-            below = _nested(path[depth + 1 :], value)
+            below = nested(path[depth + 1 :], value)
             return _inserted(text, node, path[: depth + 1], below, style, spread)
         node = entry.value
     return _spliced(text, node, value, style, spread)
@@ -67,18 +65,6 @@ def unset_in_text(text: str, path: KeyPath) -> str:
         if start == entry.start:
             text = _without_blank_line(text, start)
     return text
-
-
-def _nested(path: KeyPath, value: Any) -> Any:
-    for position in range(len(path) - 1, -1, -1):
-        step = path[position]
-        if isinstance(step, int):
-            if step != 0:
-                raise ConfigError(f"A new list begins with place [0], not [{step}]; set [0] first.")
-            value = [value]
-        else:
-            value = {step: value}
-    return value
 
 
 def _spliced(text: str, node: Node, value: Any, style: Style, spread: bool) -> str:

@@ -76,6 +76,19 @@ def list_index(step: str | int) -> int | None:
     return int(step) if step.isascii() and step.isdigit() and len(step) < 10 else None
 
 
+def nested(path: KeyPath, value: Any) -> Any:
+    """The value inside the objects and lists that a path leads through."""
+    for position in range(len(path) - 1, -1, -1):
+        step = path[position]
+        if isinstance(step, int):
+            if step != 0:
+                raise ConfigError(f"A new list begins with place [0], not [{step}]; set [0] first.")
+            value = [value]
+        else:
+            value = {step: value}
+    return value
+
+
 def _bad_key(text: str, position: int) -> ConfigError:
     return ConfigError(
         f"Key {text!r} is not written correctly at character {position + 1}; "

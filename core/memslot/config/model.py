@@ -65,9 +65,7 @@ class Plugins(Section):
     deny: Listed[Text] = Field((), description="These plugins never run, whatever else is said.")
     load: PluginLoad = Field(default_factory=PluginLoad, description="Plugins that are not installed.")
     slots: Slots = Field(default_factory=Slots, description="Which plugin owns which slot.")
-    entries: dict[str, PluginEntry] = Field(
-        default_factory=dict, description="Settings of each plugin, by id."
-    )
+    entries: dict[str, PluginEntry] = Field(default_factory=dict, description="Settings of each plugin, by id.")
 
 
 class MemoryFlush(Section):
@@ -83,9 +81,7 @@ class Compaction(Section):
     reserve_tokens_floor: int = Field(
         20_000, ge=0, le=10_000_000, description="Tokens of the context window that are always kept free."
     )
-    memory_flush: MemoryFlush = Field(
-        default_factory=MemoryFlush, description="The silent turn before compaction."
-    )
+    memory_flush: MemoryFlush = Field(default_factory=MemoryFlush, description="The silent turn before compaction.")
 
 
 class AgentDefaults(Section):
@@ -102,12 +98,8 @@ class AgentDefaults(Section):
     context_window: int = Field(
         200_000, ge=1_000, le=100_000_000, description="Size of the model's context, in tokens."
     )
-    memory_search: MemorySearch = Field(
-        default_factory=MemorySearch, description="How memory is indexed and searched."
-    )
-    compaction: Compaction = Field(
-        default_factory=Compaction, description="What happens near a full context."
-    )
+    memory_search: MemorySearch = Field(default_factory=MemorySearch, description="How memory is indexed and searched.")
+    compaction: Compaction = Field(default_factory=Compaction, description="What happens near a full context.")
 
 
 class Agent(Section):
@@ -146,9 +138,7 @@ class Agents(Section):
 class Config(Section):
     """Everything that can be set; every key has a default."""
 
-    schema_: str | None = Field(
-        None, alias="$schema", description="Where editors find the JSON Schema of this file."
-    )
+    schema_: str | None = Field(None, alias="$schema", description="Where editors find the JSON Schema of this file.")
     plugins: Plugins = Field(default_factory=Plugins, description="Which plugins run, and their settings.")
     agents: Agents = Field(default_factory=Agents, description="The agents whose memory this is.")
     memory: Memory = Field(default_factory=Memory, description="Settings of the memory itself.")

@@ -36,9 +36,7 @@ class QmdSessions(Section):
 
 class QmdUpdate(Section):
     interval: Duration = Field("5m", description="How often QMD looks for changes, such as 90s, 5m or 1h.")
-    debounce_ms: int = Field(
-        15_000, ge=0, le=3_600_000, description="Least time between two updates, in milliseconds."
-    )
+    debounce_ms: int = Field(15_000, ge=0, le=3_600_000, description="Least time between two updates, in milliseconds.")
     on_boot: bool = Field(True, description="Update when the host starts.")
     embed_interval: Duration | None = Field(
         None, description="How often vectors are brought up to date; unset: with every update."
@@ -48,18 +46,14 @@ class QmdUpdate(Section):
 class QmdLimits(Section):
     max_results: int = Field(6, ge=1, le=200, description="Results of one search.")
     max_snippet_chars: int = Field(700, ge=20, le=100_000, description="Longest snippet, in characters.")
-    max_injected_chars: int = Field(
-        4000, ge=20, le=1_000_000, description="Characters of all snippets together."
-    )
+    max_injected_chars: int = Field(4000, ge=20, le=1_000_000, description="Characters of all snippets together.")
     timeout_ms: int = Field(
         4000, ge=100, le=600_000, description="Milliseconds after which the builtin index answers instead."
     )
 
 
 class ScopeMatch(Section):
-    chat_type: Literal["direct", "group", "channel"] | None = Field(
-        None, description="Only chats of this kind."
-    )
+    chat_type: Literal["direct", "group", "channel"] | None = Field(None, description="Only chats of this kind.")
     channel: Text | None = Field(None, description="Only this channel.")
     key_prefix: Text | None = Field(None, description="Only sessions whose key begins like this.")
 

@@ -61,9 +61,7 @@ def read_config_bytes(path: Path) -> tuple[bytes, os.stat_result] | None:
         raise ConfigError(f"{path} lies below a file that is not a folder; choose another path.") from None
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise ConfigError(
-                f"{path} is a symlink that leads back to itself; replace it with a file."
-            ) from None
+            raise ConfigError(f"{path} is a symlink that leads back to itself; replace it with a file.") from None
         raise ConfigError(f"{path} could not be read ({error.strerror}); check the disk and path.") from None
     except ValueError:  # a NUL in the path itself
         raise ConfigError(f"{str(path)!r} is not a possible path; choose another.") from None
@@ -187,9 +185,7 @@ def _plain(value: Any, depth: int) -> Any:
 
 def _check_object(path: Path, tree: Any) -> None:
     if not isinstance(tree, dict):
-        raise ConfigError(
-            f"{path} must hold an object at its top level; begin it with {{ and end it with }}."
-        )
+        raise ConfigError(f"{path} must hold an object at its top level; begin it with {{ and end it with }}.")
 
 
 def _too_deep(path: Path) -> ConfigError:

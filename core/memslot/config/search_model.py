@@ -101,24 +101,18 @@ class Sync(Section):
     watch_debounce_ms: int = Field(
         1500, ge=0, le=600_000, description="Milliseconds of quiet before a change is indexed."
     )
-    interval_minutes: int = Field(
-        0, ge=0, le=10_080, description="Look for changes every so many minutes; 0 is never."
-    )
+    interval_minutes: int = Field(0, ge=0, le=10_080, description="Look for changes every so many minutes; 0 is never.")
     sessions: SessionSync = Field(default_factory=SessionSync, description="When transcripts are indexed.")
 
 
 class Mmr(Section):
     enabled: bool = Field(False, description="Prefer results that differ from each other.")
-    lambda_: float = Field(
-        0.7, alias="lambda", ge=0, le=1, description="1 is relevance only, 0 is diversity only."
-    )
+    lambda_: float = Field(0.7, alias="lambda", ge=0, le=1, description="1 is relevance only, 0 is diversity only.")
 
 
 class TemporalDecay(Section):
     enabled: bool = Field(False, description="Let dated notes lose weight as they age.")
-    half_life_days: float = Field(
-        30.0, gt=0, le=36_500, description="Days after which a dated note counts half."
-    )
+    half_life_days: float = Field(30.0, gt=0, le=36_500, description="Days after which a dated note counts half.")
 
 
 class Hybrid(Section):

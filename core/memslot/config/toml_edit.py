@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from memslot.config.keypath import KeyPath, format_key, list_index
+from memslot.config.keypath import KeyPath, format_key, list_index, nested
 from memslot.errors import ConfigError
 
 
@@ -33,17 +33,14 @@ def set_in_toml(text: str, path: KeyPath, value: Any) -> str:
     import tomlkit
 
     if _has_null(value):
-        raise ConfigError(
-            f"{format_key(path)} cannot be null in TOML, which has no such value; unset it instead."
-        )
+        raise ConfigError(f"{format_key(path)} cannot be null in TOML, which has no such value; unset it instead.")
     document = tomlkit.parse(text)
     owner: Any = document
     for depth, step in enumerate(path[:-1]):
         below = _get(owner, step)
         if below is None:
-            below = [] if isinstance(path[depth + 1], int) else tomlkit.table()
-            _put(owner, step, below, path[: depth + 1])
-            below = _get(owner, step)
+            _put(owner, step, nested(path[depth + 1 :], value), path[: depth + 1])
+            return _dumped(document)
         owner = below
         if not isinstance(owner, dict | list):
             where = format_key(path[: depth + 1])
@@ -80,9 +77,7 @@ def _get(owner: Any, step: str | int) -> Any:
 def _put(owner: Any, step: str | int, value: Any, path: KeyPath) -> None:
     if isinstance(owner, dict):
         if isinstance(step, int):
-            raise ConfigError(
-                f"{format_key(path)} asks for a place in a list where a table stands; use a name."
-            )
+            raise ConfigError(f"{format_key(path)} asks for a place in a list where a table stands; use a name.")
         owner[step] = value
         return
     index = list_index(step)

@@ -55,8 +55,7 @@ def read_trust(places: Places) -> TrustBook:
     except (ConfigError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return TrustBook(
             {},
-            f"{places.trust_file} cannot be read, so no project is trusted; run `memslot trust` in each "
-            "project again.",
+            f"{places.trust_file} cannot be read, so no project is trusted; run `memslot trust` in each project again.",
         )
     return TrustBook({project.path: project for project in projects})
 

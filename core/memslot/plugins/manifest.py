@@ -16,6 +16,8 @@ from memslot.plugins.settings import near_miss, schema_fault, shorten
 MANIFEST_NAME = "memslot.plugin.json"
 MAX_BYTES = 256 * 1024
 ID_PATTERN = r"^[a-z0-9][a-z0-9-]{0,63}$"
+RESERVED_COMMANDS = frozenset({"init", "run", "plugins", "config", "doctor", "paths", "trust", "completion"})
+"""memslot's own commands, which no plugin can take."""
 _NO_SETTINGS: dict[str, Any] = {"type": "object", "additionalProperties": False}
 
 
@@ -49,6 +51,15 @@ class Provides(_Part):
     )
     providers: list[str] = Field(default=[], description="Ids of the embedding providers it registers.")
 
+    @field_validator("commands")
+    @classmethod
+    def _leaves_ours_alone(cls, value: list[CommandHint | str]) -> list[CommandHint | str]:
+        for hint in value:
+            name = hint if isinstance(hint, str) else hint.name
+            if name in RESERVED_COMMANDS:
+                raise ValueError(f'holds "{name}", which is a command of memslot itself')
+        return value
+
 
 class Requires(_Part):
     """What the plugin needs to be useful."""
@@ -81,7 +92,9 @@ class Manifest(_Part):
     )
     min_host_api: int = Field(1, ge=1, description="The oldest version of the host's hooks it can live with.")
     config_schema: dict[str, Any] = Field(
-        default=_NO_SETTINGS,
+        default=RESERVED_COMMANDS = frozenset({"init", "run", "plugins", "config", "doctor", "paths", "trust", "completion"})
+"""memslot's own commands, which no plugin can take."""
+_NO_SETTINGS,
         description="JSON Schema 2020-12 for `plugins.entries.<id>.config`. Without it the plugin takes no settings.",
     )
     ui_hints: dict[str, UiHint] = Field(

@@ -51,7 +51,7 @@ class Overview:
 def read_overview(places: Places, env: Mapping[str, str]) -> Overview:
     """The overview, from the cache if that still holds; raises ConfigError where the config is wrong."""
     cache = Cache(places.cache_dir)
-    project = find_project_file(Path.cwd(), places)
+    project = find_project_file(Path(), places)
     key = [[str(places.config_file), str(project)], installed_fingerprint(), environment_key(env)]
     kept = cache.get("overview", key, env)
     if kept is not None:

@@ -87,14 +87,14 @@ class Registries:
             self.memory, self.memory_owner = answer.value, plugin.id
 
 
-def refuse_command_clashes(plugins: Iterable[PluginInfo], built_in: Iterable[str]) -> None:
-    """Raise a NameClashError where two plugins, or a plugin and memslot, claim one command."""
-    owners = dict.fromkeys(built_in, "memslot itself")
+def refuse_command_clashes(plugins: Iterable[PluginInfo]) -> None:
+    """Raise a NameClashError where two plugins claim one command."""
+    owners: dict[str, str] = {}
     for plugin in plugins:
         for command in plugin.commands:
-            if command.name in owners:
+            other = owners.setdefault(command.name, plugin.id)
+            if other != plugin.id:
                 raise NameClashError(
-                    f'{owners[command.name]} and {plugin.id} both register the command "{command.name}"; '
+                    f'{other} and {plugin.id} both register the command "{command.name}"; '
                     f"disable one with: memslot plugins disable {plugin.id}"
                 )
-            owners[command.name] = plugin.id

@@ -1,0 +1,205 @@
+"""`memslot config`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from memslot.cli.output import print_json, say_done, say_warning
+
+if TYPE_CHECKING:
+    from memslot.config.paths import Places
+
+_SECRET = "***"
+
+
+@click.group("config")
+def command() -> None:
+    """Read and change the settings.
+
+    \b
+    Examples:
+      memslot config get plugins.slots.memory
+      memslot config set agents.defaults.memorySearch.query.maxResults 10
+      memslot config unset agents.defaults.workspace
+      memslot config validate
+    """
+
+
+@command.command()
+@click.argument("key", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON also for a plain value.")
+@click.option("--show-secrets", is_flag=True, help="Print keys and tokens as they are.")
+def get(key: str | None, as_json: bool, show_secrets: bool) -> None:
+    """Print the value of KEY, or all settings, with defaults filled in.
+
+    \b
+    Examples:
+      memslot config get
+      memslot config get agents.defaults.memorySearch.provider
+    """
+    from memslot.config.edit import get_value
+    from memslot.config.load import load_config
+
+    loaded = load_config(_places())
+    for warning in loaded.warnings:
+        say_warning(warning)
+    tree: Any = loaded.config.model_dump(by_alias=True, mode="json", exclude_none=key is None)
+    if not show_secrets:
+        tree = _without_secrets(tree)
+    value = get_value(tree, key) if key else tree
+    if isinstance(value, str) and not as_json:
+        click.echo(value)
+    else:
+        print_json(value)
+
+
+@command.command("set")
+@click.argument("key")
+@click.argument("value")
+@click.option("--project", is_flag=True, help="Change the project's config instead of your own.")
+def set_(key: str, value: str, project: bool) -> None:
+    """Set KEY to VALUE in the config file; comments and layout stay as they are.
+
+    VALUE is read as JSON5 where it is that (6, true, [1, 2]), else as text. A result that would not be
+    valid is refused.
+
+    \b
+    Examples:
+      memslot config set plugins.slots.memory memory-lancedb
+      memslot config set agents.defaults.memorySearch.extraPaths '["~/docs"]'
+      memslot config set plugins.entries.memory-lancedb.config.dbPath s3://bucket/memory
+    """
+    from memslot.config.edit import parse_cli_value, set_value
+
+    _edit(project, key, lambda path: set_value(path, key, parse_cli_value(value), check=_check_plugin_settings))
+
+
+@command.command()
+@click.argument("key")
+@click.option("--project", is_flag=True, help="Change the project's config instead of your own.")
+def unset(key: str, project: bool) -> None:
+    """Remove KEY from the config file, so that its default holds again."""
+    from memslot.config.edit import unset_value
+
+    _edit(project, key, lambda path: unset_value(path, key, check=_check_plugin_settings))
+
+
+@command.command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def validate(as_json: bool) -> None:
+    """Check the config file and the settings of every plugin in it."""
+    from memslot.config.load import load_config
+    from memslot.errors import ConfigError
+
+    places = _places()
+    problems: list[Any] = []
+    warnings: tuple[str, ...] = ()
+    try:
+        loaded = load_config(places)
+    except ConfigError as error:
+        if not as_json:
+            raise
+        problems = list(error.problems) or [str(error)]
+    else:
+        warnings = loaded.warnings
+        problems = [problem for found in loaded.entry_problems.values() for problem in found]
+        problems += _check_plugin_settings(loaded.config.model_dump(by_alias=True, mode="json"))
+    if as_json:
+        listed = [{"key": getattr(p, "key", None), "problem": str(p)} for p in problems]
+        print_json({"file": str(places.config_file), "valid": not problems, "problems": listed})
+    else:
+        for warning in warnings:
+            say_warning(warning)
+        for problem in problems:
+            click.echo(f"Problem: {problem}", err=True)
+        if not problems:
+            where = places.config_file if places.config_file.exists() else "No config file; every default"
+            say_done(f"{where} is valid")
+    if problems:
+        raise click.exceptions.Exit(1)
+
+
+@command.command()
+def schema() -> None:
+    """Print the config's JSON Schema, for editors."""
+    from memslot.config.model import config_json_schema
+
+    print_json(config_json_schema())
+
+
+@command.command()
+def path() -> None:
+    """Print which config file is read."""
+    click.echo(str(_places().config_file))
+
+
+def _places() -> Places:
+    from memslot.config.paths import Places
+
+    return Places.from_env()
+
+
+def _edit(project: bool, key: str, change: Any) -> None:
+    places = _places()
+    if not project:
+        changed = change(places.config_file)
+        say_done(f"{key} {'changed in' if changed else 'was so already in'} {places.config_file}")
+        return
+    from memslot.config.project import find_project_file, project_file_at
+    from memslot.config.trust import trust_project
+
+    file = find_project_file(Path.cwd(), places) or project_file_at(Path.cwd())
+    is_trusted = _is_trusted(file, places)
+    changed = change(file)
+    say_done(f"{key} {'changed in' if changed else 'was so already in'} {file}")
+    if is_trusted:
+        trust_project(file, places)
+    else:
+        say_warning(f"{file} is not trusted; read it, then run `memslot trust`")
+
+
+def _is_trusted(file: Path, places: Places) -> bool:
+    """Whether a project file counts as the person's own: trusted as it is, or not there before."""
+    from memslot.config.project import read_project_file
+    from memslot.config.trust import read_trust
+
+    return not file.exists() or read_trust(places).state_of(read_project_file(file)) == "trusted"
+
+
+def _check_plugin_settings(tree: Any) -> list[Any]:
+    """What plugins' own schemas say about a whole config."""
+    from memslot.config.load import parse_config
+    from memslot.errors import ConfigError
+    from memslot.plugins.overview import find_plugins
+    from memslot.plugins.settings import check_settings
+
+    try:
+        loaded = parse_config(tree)
+    except ConfigError:
+        return []  # told already, with better words
+    plugins = {plugin.id: plugin for plugin in find_plugins(loaded, _places(), os.environ).plugins[::-1]}
+    return [
+        problem
+        for plugin_id, entry in loaded.config.plugins.entries.items()
+        if plugin_id in plugins and plugins[plugin_id].problem is None and plugin_id not in loaded.entry_problems
+        for problem in check_settings(
+            plugins[plugin_id].config_schema,
+            dict(entry.config),
+            prefix=f"plugins.entries.{plugin_id}.config",
+            secret_paths=plugins[plugin_id].secret_paths,
+        )
+    ]
+
+
+def _without_secrets(node: Any, path: str = "") -> Any:
+    from memslot.plugins.settings import is_secret
+
+    if isinstance(node, dict):
+        return {key: _without_secrets(value, f"{path}.{key}") for key, value in node.items()}
+    if isinstance(node, list):
+        return [_without_secrets(item, path) for item in node]
+    return _SECRET if isinstance(node, str) and node and is_secret(path) else node

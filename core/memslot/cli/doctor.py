@@ -1,0 +1,52 @@
+"""`memslot doctor` and `memslot plugins doctor`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from memslot.cli.output import clean, print_json
+from memslot.doctor import Finding, examine, examine_plugins
+
+_MARKS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "problem": ("✗", "red")}
+
+
+@click.command("doctor")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(as_json: bool) -> None:
+    """Say in plain words what is wrong, and what to do.
+
+    Looks at the config, the places, the plugins, the memory slot and the embedding provider. Ends with
+    1 if something is wrong.
+
+    \b
+    Examples:
+      memslot doctor
+      memslot doctor --json | jq '.findings[] | select(.level != "ok")'
+    """
+    _report(examine(), as_json)
+
+
+@click.command("doctor")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def plugins_doctor(as_json: bool) -> None:
+    """Load every plugin that should run, and say what is wrong with any of them."""
+    _report(examine_plugins(), as_json)
+
+
+def _report(findings: Sequence[Finding], as_json: bool) -> None:
+    healthy = all(finding.level != "problem" for finding in findings)
+    if as_json:
+        rows = [{"level": f.level, "about": f.about, "message": f.message, "action": f.action} for f in findings]
+        print_json({"healthy": healthy, "findings": rows})
+    else:
+        for finding in findings:
+            mark, colour = _MARKS[finding.level]
+            click.echo(click.style(mark, fg=colour) + f" {finding.about}: {clean(finding.message)}")
+            if finding.action:
+                click.echo(f"    → {clean(finding.action)}")
+        wrong = sum(finding.level == "problem" for finding in findings)
+        click.echo("\nAll is well." if healthy else f"\n{wrong} problem(s).")
+    if not healthy:
+        raise click.exceptions.Exit(1)

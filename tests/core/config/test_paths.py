@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from memslot.config.paths import Places, make_private_dir, write_private_file
+from memslot.errors import ConfigError
+
+
+def mode_of(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_everything_is_in_the_dot_folder_by_default(home: Path) -> None:
+    places = Places.from_env({})
+    assert places.home == home / ".memslot"
+    assert places.config_file == home / ".memslot/memslot.json5"
+    assert places.memory_dir == home / ".memslot/memory"
+    assert places.cache_dir == home / ".memslot/cache"
+    assert places.trust_file == home / ".memslot/trusted.json"
+    assert places.default_workspace == home / ".memslot/workspace"
+    assert places.sessions_dir("main") == home / ".memslot/agents/main/sessions"
+    assert places.plugin_state_dir("memory-core") == home / ".memslot/plugins/memory-core"
+
+
+def test_variables_move_home_and_config(home: Path, tmp_path: Path) -> None:
+    places = Places.from_env({"MEMSLOT_HOME": "~/else", "MEMSLOT_CONFIG": str(tmp_path / "c.toml")})
+    assert places.home == home / "else"
+    assert places.config_file == tmp_path / "c.toml"
+
+
+def test_empty_variables_count_as_unset(home: Path) -> None:
+    assert Places.from_env({"MEMSLOT_HOME": "", "MEMSLOT_CONFIG": ""}).home == home / ".memslot"
+
+
+def test_relative_home_becomes_absolute(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert Places.from_env({"MEMSLOT_HOME": "here"}).home == tmp_path / "here"
+
+
+@pytest.mark.parametrize("name", ["memslot.toml", "memslot.json"])
+def test_other_suffixes_are_found_when_there_is_no_json5(places: Places, name: str) -> None:
+    (places.home / name).write_text("{}" if name.endswith("json") else "")
+    assert Places.from_env({"MEMSLOT_HOME": str(places.home)}).config_file.name == name
+    (places.home / "memslot.json5").write_text("{}")
+    assert Places.from_env({"MEMSLOT_HOME": str(places.home)}).config_file.name == "memslot.json5"
+
+
+def test_index_file_follows_the_template(home: Path, places: Places) -> None:
+    assert places.index_file("a") == places.home / "memory/a.sqlite"
+    assert places.index_file("a", "~/x/{agentId}/i.db") == home / "x/a/i.db"
+    assert places.index_file("a", "/srv/{agentId}.db") == Path("/srv/a.db")
+    assert places.index_file("a", "rel.db") == places.home / "rel.db"
+
+
+@pytest.mark.parametrize("bad", ["", "..", "a/b", "../x", "a\n", "-a", "a.b", "é", "a\0", "x" * 65])
+def test_unsafe_agent_ids_never_reach_a_path(places: Places, bad: str) -> None:
+    for use in (places.index_file, places.sessions_dir):
+        with pytest.raises(ConfigError, match="Agent id"):
+            use(bad)
+
+
+@pytest.mark.parametrize("bad", ["", "..", ".", "a/b", "a..", "a\n", "\\", "x" * 129])
+def test_unsafe_plugin_ids_never_reach_a_path(places: Places, bad: str) -> None:
+    with pytest.raises(ConfigError, match="Plugin id"):
+        places.plugin_state_dir(bad)
+
+
+def test_private_folders_are_private_all_the_way_down(tmp_path: Path) -> None:
+    old = os.umask(0)
+    try:
+        make_private_dir(tmp_path / "a/b/c")
+    finally:
+        os.umask(old)
+    assert [mode_of(tmp_path / each) for each in ("a", "a/b", "a/b/c")] == [0o700] * 3
+
+
+def test_an_existing_folder_keeps_its_mode(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a").chmod(0o755)
+    make_private_dir(tmp_path / "a")
+    assert mode_of(tmp_path / "a") == 0o755
+
+
+def test_written_file_is_private_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
+    old = os.umask(0)
+    try:
+        write_private_file(tmp_path / "f", "grüße")
+        write_private_file(tmp_path / "f", b"second")
+    finally:
+        os.umask(old)
+    assert (tmp_path / "f").read_bytes() == b"second"
+    assert mode_of(tmp_path / "f") == 0o600
+    assert [each.name for each in tmp_path.iterdir()] == ["f"]
+
+
+def test_symlink_stays_and_its_target_is_written(tmp_path: Path) -> None:
+    (tmp_path / "dotfiles").mkdir()
+    (tmp_path / "dotfiles/real").write_text("old")
+    (tmp_path / "link").symlink_to("dotfiles/real")
+    write_private_file(tmp_path / "link", "new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "dotfiles/real").read_text() == "new"
+
+
+def test_failed_write_leaves_the_old_file_and_no_litter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "f").write_text("old")
+
+    def no_rename(*_: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(Path, "replace", no_rename)
+    with pytest.raises(OSError, match="Input/output"):
+        write_private_file(tmp_path / "f", "new")
+    assert (tmp_path / "f").read_text() == "old"
+    assert [each.name for each in tmp_path.iterdir()] == ["f"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can write a file that belongs to somebody else")
+def test_root_does_not_take_a_persons_file_away(tmp_path: Path) -> None:
+    (tmp_path / "f").write_text("old")
+    os.chown(tmp_path / "f", 65534, 65534)
+    write_private_file(tmp_path / "f", "new")
+    assert (tmp_path / "f").stat().st_uid == 65534
+
+
+def test_paths_import_nothing_slow() -> None:
+    slow = ["pydantic", "pyjson5", "tomlkit", "tomllib", "filelock", "hashlib", "json", "tempfile"]
+    code = f"import sys, memslot.config.paths; print([m for m in {slow!r} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_loading_without_a_project_imports_no_locks_and_no_editor(tmp_path: Path) -> None:
+    code = (
+        "import sys; from memslot.config.paths import Places; from memslot.config.load import load_config;"
+        "load_config(Places.from_env()); print([m for m in ('tomlkit', 'filelock', 'memslot.config.trust') "
+        "if m in sys.modules])"
+    )
+    env = {**os.environ, "MEMSLOT_HOME": str(tmp_path), "HOME": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env, cwd=tmp_path
+    )
+    assert done.stdout.strip() == "[]"
