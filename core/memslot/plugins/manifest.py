@@ -92,9 +92,7 @@ class Manifest(_Part):
     )
     min_host_api: int = Field(1, ge=1, description="The oldest version of the host's hooks it can live with.")
     config_schema: dict[str, Any] = Field(
-        default=RESERVED_COMMANDS = frozenset({"init", "run", "plugins", "config", "doctor", "paths", "trust", "completion"})
-"""memslot's own commands, which no plugin can take."""
-_NO_SETTINGS,
+        default=_NO_SETTINGS,
         description="JSON Schema 2020-12 for `plugins.entries.<id>.config`. Without it the plugin takes no settings.",
     )
     ui_hints: dict[str, UiHint] = Field(
