@@ -6,12 +6,13 @@ import errno
 import os
 import re
 import stat
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from memslot.config.keypath import format_key
-from memslot.config.outline import Outline, line_starts, outline
+from memslot.config.outline import Outline, line_starts, outline, skip_blank
 from memslot.config.problems import ConfigProblem
 from memslot.errors import ConfigError
 
@@ -127,20 +128,37 @@ def _parse_json5(path: Path, text: str) -> RawConfig:
 
 def _json5_complaint(path: Path, text: str, message: str) -> str:
     """pyjson5 says "Expected b'colon' near 3, found U+002d"; say it in lines and plain words."""
-    if not text.strip():
-        return f"{path} is empty; write {{}} for a config without settings."
     near = re.search(r"near (\d+)", message)
-    offset = min(int(near[1]) - 1, len(text)) if near else len(text)
+    if not near or message.startswith("No JSON"):
+        return f"{path} holds no settings; write {{}} for a config without any."
+    offset = int(near[1]) - 1
+    if message.startswith("Extra data"):
+        offset = skip_blank(text, offset + 1)
+    elif message.startswith(("Stray", "Unclosed b'comment'")):
+        offset -= 1  # these two are counted from behind the character
     starts = line_starts(text)
-    line = sum(start <= offset for start in starts)
+    line = bisect_right(starts, offset)
     place = f"line {line}, column {offset - starts[line - 1] + 1}"
     if unclosed := re.match(r"Unclosed b'(\w+)'", message):
-        names = {"NumericLiteral": "a number that cannot be read", "string": "a string that is not closed"}
-        what = names.get(unclosed[1], f"an {unclosed[1]} that is not closed")
+        names = {
+            "NumericLiteral": "a number that cannot be read",
+            "object": "a { that is not closed",
+            "array": "a [ that is not closed",
+        }
+        what = names.get(unclosed[1], f"a {unclosed[1]} that is not closed")
         return f"{path} has {what}, beginning in {place}; correct it there."
+    if message.startswith("Extra data"):
+        return f"{path} goes on after the end of its settings, in {place}; remove what follows."
     found = re.search(r"found U\+([0-9a-fA-F]+)", message)
-    what = f"{chr(int(found[1], 16))!r} is not expected there" if found else "it is not valid JSON5 there"
-    return f"{path} cannot be read at {place}: {what}; correct it or check for a missing comma or quote."
+    what = (
+        "this cannot be a value" if "Expected U+" in message or not found else f"{_character(found[1])} is unexpected"
+    )
+    return f"{path} cannot be read at {place}: {what}; correct it, or look for a missing comma or quote before it."
+
+
+def _character(code: str) -> str:
+    character = chr(int(code, 16))
+    return f'"{character}"' if character.isprintable() else f"the character {int(code, 16):#06x}"
 
 
 def _parse_toml(path: Path, text: str) -> dict[str, Any]:

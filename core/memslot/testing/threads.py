@@ -1,0 +1,37 @@
+"""Many threads at the same moment."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+Value = TypeVar("Value")
+THREADS = 8
+_PATIENCE_SECONDS = 120.0
+
+
+def all_at_once(jobs: Sequence[Callable[[], Value]]) -> list[Value]:
+    """Run each job in a thread of its own, all from the same moment; give their values, or raise the first error."""
+    values: dict[int, Value] = {}
+    errors: list[BaseException] = []
+    start = threading.Barrier(len(jobs))
+
+    def work(number: int, job: Callable[[], Value]) -> None:
+        try:
+            start.wait()
+            values[number] = job()
+        except BaseException as error:
+            errors.append(error)
+
+    # Daemons: a job that never comes back must fail the test, not keep the test run from ending.
+    threads = [threading.Thread(target=work, args=pair, daemon=True) for pair in enumerate(jobs)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(_PATIENCE_SECONDS)
+    if errors:
+        raise errors[0]
+    stuck = sum(thread.is_alive() for thread in threads)
+    assert not stuck, f"{stuck} of {len(jobs)} calls made at once did not come back within {_PATIENCE_SECONDS:g} s"
+    return [values[number] for number in range(len(jobs))]

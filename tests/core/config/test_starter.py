@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import jsonschema_rs
+import pyjson5
+from memslot.config.load import load_config
+from memslot.config.model import Config, config_json_schema
+from memslot.config.outline import outline
+from memslot.config.paths import Places
+from memslot.config.starter import starter_config, starter_memory
+
+
+def test_starter_is_valid_and_changes_no_default(places: Places) -> None:
+    places.config_file.write_text(starter_config())
+    loaded = load_config(places, project_dir=None, env={})
+    assert loaded.config.model_dump() == Config().model_dump()
+    assert loaded.warnings == ()
+    assert jsonschema_rs.Draft202012Validator(config_json_schema()).is_valid(loaded.tree)
+
+
+def test_every_commented_out_setting_is_valid_too(places: Places) -> None:
+    """A person removes the slashes: what is behind them must work."""
+    lines = []
+    for line in starter_config().splitlines():
+        bare = line.strip().removeprefix("// ")
+        is_setting = line.strip().startswith("//") and bare.endswith(",") and ":" in bare and bare[0].islower()
+        lines.append(bare if is_setting else line)
+    text = "\n".join(lines)
+    assert outline(text).duplicates() == []
+    places.config_file.write_text(text)
+    loaded = load_config(places, project_dir=None, env={"OPENAI_API_KEY": "k"})
+    assert loaded.config.agents.defaults.workspace == "~/notes"
+    assert len(loaded.config.memory_search().extra_paths) == 2
+    assert loaded.config.memory_search().remote.api_key == "k"
+    assert "memory-lancedb" in loaded.config.plugins.entries
+    assert pyjson5.decode(text) != pyjson5.decode(starter_config())
+
+
+def test_starter_memory_is_markdown_with_a_title() -> None:
+    assert starter_memory().startswith("# ")
+    assert starter_memory().endswith("\n")

@@ -1,0 +1,318 @@
+"""One broken, slow or hanging plugin changes nothing for the others."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from types import SimpleNamespace
+from typing import Any
+
+import pluggy
+import pytest
+from memslot import AgentStart, HookError, RunInfo, Session, hookimpl
+from memslot.diagnostics import Diagnostics
+from memslot.plugins.hooks import HookRunner, expect
+
+RUN = RunInfo("hello", Session("main"))
+
+
+def plugin_with(function: Any, *, name: str = "before_agent_start", priority: int = 0) -> SimpleNamespace:
+    return SimpleNamespace(**{name: hookimpl(priority=priority)(function)})
+
+
+class Bench:
+    """A runner with some plugins in it."""
+
+    def __init__(self, env: dict[str, str] | None = None) -> None:
+        self.diagnostics = Diagnostics()
+        self.runner = HookRunner(self.diagnostics, env or {})
+
+    def add(self, plugin_id: str, function: Any, *, timeout_ms: int | None = None, **options: Any) -> None:
+        context: Any = SimpleNamespace(plugin_id=plugin_id)
+        self.runner.add(plugin_with(function, **options), context, timeout_ms)
+
+    def start(self) -> list[Any]:
+        answers = self.runner.call_all("before_agent_start", accept=expect(AgentStart), run=RUN, messages=())
+        return [(answer.plugin, answer.value.prepend_context) for answer in answers]
+
+    @property
+    def events(self) -> list[tuple[str, str, str]]:
+        return [(event.plugin, event.stage, event.message) for event in self.diagnostics]
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
+
+
+def good(text: str) -> Any:
+    def before_agent_start(run: RunInfo) -> AgentStart:
+        return AgentStart(prepend_context=text)
+
+    return before_agent_start
+
+
+def test_answers_come_in_order_of_priority_then_of_activation(bench: Bench) -> None:
+    bench.add("first", good("1"))
+    bench.add("second", good("2"))
+    bench.add("urgent", good("3"), priority=10)
+    bench.add("late", good("4"), priority=-10)
+    assert [plugin for plugin, _ in bench.start()] == ["urgent", "first", "second", "late"]
+
+
+@pytest.mark.parametrize(
+    ("raised", "said"),
+    [
+        (ValueError("no good"), "ValueError: no good"),
+        (SystemExit(3), "called sys.exit(3)"),
+        (KeyboardInterrupt(), "KeyboardInterrupt"),
+        (MemoryError(), "MemoryError"),
+        (RecursionError("deep"), "RecursionError: deep"),
+    ],
+)
+def test_plugin_that_raises_is_one_diagnostic_and_the_others_answer(
+    bench: Bench, raised: BaseException, said: str
+) -> None:
+    def before_agent_start() -> None:
+        raise raised
+
+    bench.add("bad", before_agent_start)
+    bench.add("ok", good("fine"))
+    assert bench.start() == [("ok", "fine")]
+    assert bench.events == [("bad", "before_agent_start", said)]
+
+
+def test_plugin_that_raises_in_a_coroutine_is_one_diagnostic(bench: Bench) -> None:
+    async def before_agent_start() -> None:
+        await asyncio.sleep(0)
+        raise TimeoutError("its own time-out")
+
+    bench.add("bad", before_agent_start)
+    bench.add("ok", good("fine"))
+    assert bench.start() == [("ok", "fine")]
+    assert bench.events == [("bad", "before_agent_start", "TimeoutError: its own time-out")]
+
+
+def hang(release: threading.Event) -> Any:
+    def before_agent_start() -> None:
+        release.wait(30)
+
+    return before_agent_start
+
+
+async def async_hang() -> None:
+    await asyncio.sleep(30)
+
+
+async def async_block() -> None:
+    time.sleep(2)
+
+
+@pytest.mark.parametrize("kind", ["def", "async def", "async def that blocks its loop"])
+def test_hanging_plugin_costs_its_budget_once_and_the_others_answer(bench: Bench, kind: str) -> None:
+    release = threading.Event()
+    function = {"def": hang(release), "async def": async_hang, "async def that blocks its loop": async_block}[kind]
+    bench.add("stuck", function, timeout_ms=200)
+    bench.add("ok", good("fine"))
+    began = time.perf_counter()
+    assert bench.start() == [("ok", "fine")]
+    assert 0.15 < time.perf_counter() - began < 1.5
+    assert bench.events == [("stuck", "before_agent_start", "did not finish within 0.2 s")]
+    release.set()
+
+
+def test_three_hanging_plugins_are_waited_for_at_the_same_time(bench: Bench) -> None:
+    release = threading.Event()
+    for number in range(3):
+        bench.add(f"stuck-{number}", hang(release), timeout_ms=300)
+    began = time.perf_counter()
+    assert bench.start() == []
+    assert time.perf_counter() - began < 0.7
+    release.set()
+
+
+def test_plugin_that_never_comes_back_is_not_called_for_ever(bench: Bench) -> None:
+    release = threading.Event()
+    bench.add("stuck", hang(release), timeout_ms=20)
+    for _ in range(8):
+        bench.start()
+    messages = [message for _, _, message in bench.events]
+    assert messages.count("did not finish within 0.02 s") == 4
+    assert messages.count("was not called: earlier calls of this plugin never came back") == 4
+    release.set()
+
+
+def test_plugin_is_called_again_once_its_late_calls_have_come_back(bench: Bench) -> None:
+    release = threading.Event()
+
+    def before_agent_start() -> AgentStart:
+        release.wait(30)
+        return AgentStart("back")
+
+    bench.add("slow", before_agent_start, timeout_ms=50)
+    for _ in range(6):
+        assert bench.start() == []
+    release.set()
+    deadline = time.perf_counter() + 5
+    while not (answer := bench.start()) and time.perf_counter() < deadline:
+        time.sleep(0.01)
+    assert answer == [("slow", "back")]
+
+
+def test_async_plugin_works_again_after_it_blocked_its_own_loop(bench: Bench) -> None:
+    blocks = [True, False]
+
+    async def before_agent_start() -> AgentStart:
+        if blocks.pop(0):
+            time.sleep(1.5)
+        return AgentStart("well again")
+
+    bench.add("moody", before_agent_start, timeout_ms=400)
+    assert bench.start() == []
+    assert bench.start() == [("moody", "well again")]
+
+
+def test_async_implementations_of_one_plugin_share_a_loop(bench: Bench) -> None:
+    loops = []
+
+    async def before_agent_start() -> AgentStart:
+        loops.append(asyncio.get_running_loop())
+        return AgentStart("x")
+
+    bench.add("a", before_agent_start)
+    bench.start()
+    asyncio.run(asyncio.to_thread(bench.start))
+    assert loops[0] is loops[1]
+
+
+@pytest.mark.parametrize("value", ["text", 3, {"prepend_context": "x"}, ["x"], object()])
+def test_wrong_return_type_is_one_diagnostic(bench: Bench, value: object) -> None:
+    bench.add("bad", lambda: value)
+    bench.add("ok", good("fine"))
+    assert bench.start() == [("ok", "fine")]
+    assert bench.events == [("bad", "before_agent_start", f"returned {type(value).__name__} where AgentStart was due")]
+
+
+def test_diagnostic_tells_plugin_hook_duration_and_error(bench: Bench) -> None:
+    def before_agent_start() -> None:
+        time.sleep(0.05)
+        raise ValueError("two\nlines")
+
+    bench.add("bad", before_agent_start)
+    bench.start()
+    (event,) = bench.diagnostics
+    assert event.duration_ms is not None
+    assert event.duration_ms >= 50
+    assert str(event).startswith("bad: before_agent_start: ValueError: two lines [")
+    assert "\n" not in str(event)
+
+
+def test_strict_mode_raises_what_would_have_been_a_diagnostic() -> None:
+    bench = Bench({"MEMSLOT_STRICT_PLUGINS": "1"})
+
+    def before_agent_start() -> None:
+        raise ValueError("no good")
+
+    bench.add("bad", before_agent_start)
+    with pytest.raises(HookError, match="bad: before_agent_start: ValueError: no good") as caught:
+        bench.start()
+    assert isinstance(caught.value.__cause__, ValueError)
+
+
+def test_strict_mode_also_raises_for_background_hooks() -> None:
+    bench = Bench({"MEMSLOT_STRICT_PLUGINS": "1"})
+
+    def agent_end() -> None:
+        raise ValueError("lost")
+
+    bench.add("bad", agent_end, name="agent_end")
+    with pytest.raises(HookError, match="lost"):
+        bench.runner.call_in_background("agent_end", run=RUN, messages=(), success=True, error=None)
+
+
+def test_trace_prints_each_call_with_its_time(capsys: pytest.CaptureFixture[str]) -> None:
+    bench = Bench({"MEMSLOT_TRACE_PLUGINS": "1"})
+    bench.add("ok", good("fine"))
+    bench.start()
+    assert capsys.readouterr().err.startswith("memslot trace: ok before_agent_start ")
+
+
+def test_background_calls_of_a_plugin_keep_their_order_and_do_not_wait_for_another(bench: Bench) -> None:
+    heard: list[tuple[str, str]] = []
+    release = threading.Event()
+
+    def slow(run: RunInfo) -> None:
+        release.wait(10)
+        heard.append(("slow", run.prompt))
+
+    bench.add("slow", slow, name="agent_end")
+    bench.add("quick", lambda run: heard.append(("quick", run.prompt)), name="agent_end")
+    for number in range(3):
+        run = RunInfo(str(number), RUN.session)
+        bench.runner.call_in_background("agent_end", run=run, messages=(), success=True, error=None)
+    deadline = time.perf_counter() + 5
+    while len(heard) < 3 and time.perf_counter() < deadline:
+        time.sleep(0.005)
+    assert heard == [("quick", "0"), ("quick", "1"), ("quick", "2")]
+    release.set()
+    bench.runner.drain(5)
+    assert heard[3:] == [("slow", "0"), ("slow", "1"), ("slow", "2")]
+
+
+def test_drain_gives_up_after_its_budget_and_says_what_is_lost(bench: Bench) -> None:
+    release = threading.Event()
+    bench.add("stuck", lambda: release.wait(30), name="agent_end")
+    for _ in range(2):
+        bench.runner.call_in_background("agent_end", run=RUN, messages=(), success=True, error=None)
+    began = time.perf_counter()
+    bench.runner.drain(0.2)
+    assert time.perf_counter() - began < 1
+    assert bench.events == [("stuck", "close", "2 background call(s) were still open after 0.2 s and are lost")]
+    release.set()
+
+
+def test_context_variables_of_the_caller_are_seen_by_plugins(bench: Bench) -> None:
+    from contextvars import ContextVar
+
+    trace_id: ContextVar[str] = ContextVar("trace_id", default="unset")
+
+    def before_agent_start() -> AgentStart:
+        return AgentStart(trace_id.get())
+
+    bench.add("reader", before_agent_start)
+    trace_id.set("abc")
+    assert bench.start() == [("reader", "abc")]
+
+
+def test_hook_of_an_unknown_name_is_refused_with_the_names_there_are(bench: Bench) -> None:
+    with pytest.raises(pluggy.PluginValidationError, match=r"no hook 'before_agnet_start'.*before_agent_start"):
+        bench.add("typo", good("x"), name="before_agnet_start")
+    assert bench.start() == []
+
+
+def test_argument_that_the_hook_does_not_have_is_refused(bench: Bench) -> None:
+    with pytest.raises(pluggy.PluginValidationError, match="promt"):
+        bench.add("typo", lambda promt: None)
+    assert bench.start() == []
+
+
+def test_wrapper_is_refused_because_each_implementation_is_called_by_itself(bench: Bench) -> None:
+    mark = pluggy.HookimplMarker("memslot")
+
+    @mark(wrapper=True)
+    def before_agent_start() -> Any:
+        return (yield)
+
+    context: Any = SimpleNamespace(plugin_id="wrapper")
+    with pytest.raises(pluggy.PluginValidationError, match="wrapper"):
+        bench.runner.add(SimpleNamespace(before_agent_start=before_agent_start), context)
+
+
+def test_budgets_are_those_of_the_contract_unless_the_person_sets_others(bench: Bench) -> None:
+    bench.add("plain", good("x"))
+    bench.add("patient", good("x"), timeout_ms=45_000)
+    assert bench.runner.budget_of("before_agent_start", "plain") == 15
+    assert bench.runner.budget_of("before_tool_call", "plain") == 15
+    assert bench.runner.budget_of("agent_end", "plain") == 30
+    assert bench.runner.budget_of("agent_end", "patient") == 45
