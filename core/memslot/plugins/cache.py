@@ -57,7 +57,7 @@ class Cache:
             if any(fingerprint(path) != _as_fingerprint(kept) for path, kept in entry["watched"]):
                 return None
             return entry["data"]
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return None
 
     def put(

@@ -11,7 +11,7 @@ from pathlib import Path
 from memslot.errors import ManifestError
 from memslot.plugins.info import PluginInfo, unusable
 from memslot.plugins.manifest import MANIFEST_NAME, describe, read_manifest
-from memslot.plugins.ownership import refuse_unsafe_folder
+from memslot.plugins.ownership import refuse_link_out, refuse_unsafe_folder
 
 GROUP = "memslot.plugins"
 _MAX_PLUGINS_PER_FOLDER = 200
@@ -123,14 +123,19 @@ def _read_folder(root: Path, manifest_path: Path) -> PluginInfo:
     package = manifest_path.parent
     label = package.name.lower().replace("_", "-")
     try:
-        refuse_unsafe_folder(root, package)
+        refuse_link_out(root, manifest_path)
         manifest = read_manifest(manifest_path)
-        entry = manifest.entry or package.name
-        if entry.partition(":")[0].split(".")[0] != package.name:
-            raise ManifestError(f"{manifest_path}: entry is {entry!r}, outside its package {package.name!r}")
-        return describe(manifest, entry=entry, origin="folder", root=package, distribution=None)
     except ManifestError as error:
         return _refused(label, package, str(error))
+    entry = manifest.entry or package.name
+    info = describe(manifest, entry=entry, origin="folder", root=package, distribution=None)
+    try:
+        refuse_unsafe_folder(root, package)
+        if entry.partition(":")[0].split(".")[0] != package.name:
+            raise ManifestError(f"{manifest_path}: entry is {entry!r}, outside its package {package.name!r}")
+    except ManifestError as error:
+        return info.with_problem(str(error))
+    return info
 
 
 def _refused(plugin_id: str, root: Path, problem: str) -> PluginInfo:

@@ -9,14 +9,17 @@ from pathlib import Path
 from memslot.errors import ManifestError
 
 
+def refuse_link_out(root: Path, path: Path) -> None:
+    """Raise a ManifestError where a path below a plugin's root really lies somewhere else."""
+    real = path.resolve()
+    if not real.is_relative_to(root.resolve()):
+        raise ManifestError(f"{path} leads out of {root} to {real}; copy it there or name that folder")
+
+
 def refuse_unsafe_folder(root: Path, package: Path) -> None:
     """Raise a ManifestError where a plugin's folder leaves its root or could have been changed by others."""
-    real_root, real_package = root.resolve(), package.resolve()
-    if not real_package.is_relative_to(real_root):
-        raise ManifestError(f"{package} leads out of {root} to {real_package}; copy it there or name that folder")
-    for path in {real_root, real_package, *_code_files(real_package)}:
-        if not path.resolve().is_relative_to(real_root):
-            raise ManifestError(f"{path} leads out of {root}; copy it there")
+    for path in (root, package, *_code_files(package)):
+        refuse_link_out(root, path)
         _refuse_unsafe_path(path)
 
 

@@ -1,0 +1,225 @@
+"""What people install: the wheels, and fresh environments with one extra each."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import venv
+import zipfile
+from email import message_from_bytes
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = [pytest.mark.install, pytest.mark.timeout(1500)]
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = {
+    "memslot": ROOT,
+    "memslot-core": ROOT / "core",
+    "memslot-memory-core": ROOT / "plugins" / "memory_core",
+    "memslot-memory-lancedb": ROOT / "plugins" / "memory_lancedb",
+    "memslot-embed-providers": ROOT / "plugins" / "embed_providers",
+}
+PACKAGES = {
+    "memslot-core": "memslot",
+    "memslot-memory-core": "memslot_memory_core",
+    "memslot-memory-lancedb": "memslot_memory_lancedb",
+    "memslot-embed-providers": "memslot_embed_providers",
+}
+EMBEDDERS = {"embed-static", "embed-local", "embed-openai", "embed-gemini", "embed-voyage", "embed-ollama"}
+DEFAULT_PLUGINS = {"memory-core", *EMBEDDERS}
+OURS_BY_EXTRA = {
+    "lancedb": sorted(SOURCES),
+    "openai": sorted(set(SOURCES) - {"memslot-memory-lancedb"}),
+}
+
+
+def run(*command: str | Path, env: dict[str, str] | None = None, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(part) for part in command], env=env, cwd=cwd, capture_output=True, text=True, check=False
+    )
+
+
+def succeed(*command: str | Path, env: dict[str, str] | None = None, cwd: Path) -> str:
+    done = run(*command, env=env, cwd=cwd)
+    assert done.returncode == 0, f"{command}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """One wheel per distribution, all in one folder."""
+    folder = tmp_path_factory.mktemp("wheels")
+    isolation = ["--no-isolation"] if importlib.util.find_spec("hatchling") else []
+    built = {}
+    for name, source in SOURCES.items():
+        before = set(folder.iterdir())
+        succeed(sys.executable, "-m", "build", "--wheel", *isolation, "--outdir", folder, source, cwd=folder)
+        (built[name],) = set(folder.iterdir()) - before
+    return built
+
+
+def names_in(wheel: Path) -> set[str]:
+    with zipfile.ZipFile(wheel) as archive:
+        return set(archive.namelist())
+
+
+def metadata_of(wheel: Path) -> Any:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        return message_from_bytes(archive.read(name))
+
+
+def test_the_root_wheel_has_no_code(wheels: dict[str, Path]) -> None:
+    inside = names_in(wheels["memslot"])
+    assert inside
+    assert {name.split("/")[0] for name in inside} == {"memslot-0.1.0.dist-info"}
+
+
+@pytest.mark.parametrize("name", sorted(PACKAGES))
+def test_a_wheel_holds_every_file_of_its_package_and_no_other_package(wheels: dict[str, Path], name: str) -> None:
+    package = SOURCES[name] / PACKAGES[name]
+    wanted = {
+        path.relative_to(SOURCES[name]).as_posix()
+        for path in package.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    inside = {entry for entry in names_in(wheels[name]) if ".dist-info/" not in entry}
+    assert inside == wanted
+    assert f"{PACKAGES[name]}/py.typed" in inside
+
+
+@pytest.mark.parametrize("name", sorted(set(PACKAGES) - {"memslot-core"}))
+def test_each_entry_point_of_a_plugin_wheel_has_its_manifest(wheels: dict[str, Path], name: str) -> None:
+    with zipfile.ZipFile(wheels[name]) as archive:
+        manifests = [json.loads(archive.read(n)) for n in archive.namelist() if n.endswith("/memslot.plugin.json")]
+        (points,) = [n for n in archive.namelist() if n.endswith("/entry_points.txt")]
+        lines = archive.read(points).decode().splitlines()
+    assert lines[0] == "[memslot.plugins]"
+    assert {line.split(" = ")[0] for line in lines[1:] if line} == {manifest["id"] for manifest in manifests}
+
+
+def test_the_core_wheel_brings_the_templates_of_new_plugins(wheels: dict[str, Path]) -> None:
+    assert any(name.startswith("memslot/scaffold/templates/") for name in names_in(wheels["memslot-core"]))
+
+
+@pytest.mark.parametrize("name", sorted(SOURCES))
+def test_a_wheel_tells_name_version_license_and_python(wheels: dict[str, Path], name: str) -> None:
+    metadata = metadata_of(wheels[name])
+    assert (metadata["Name"], metadata["Version"]) == (name, "0.1.0")
+    assert metadata["License-Expression"] == "MIT"
+    assert metadata["Requires-Python"] == ">=3.11"
+
+
+class Environment:
+    """A fresh virtual environment with one extra of memslot."""
+
+    def __init__(self, folder: Path, extra: str, wheels: dict[str, Path]) -> None:
+        self.folder = folder
+        self.wheels = wheels
+        self.ours = OURS_BY_EXTRA[extra]
+        venv.create(folder / "venv", with_pip=True)
+        self.python = folder / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python"
+        self._install(extra, next(iter(wheels.values())).parent)
+
+    def _install(self, extra: str, links: Path) -> None:
+        # First ours, where no index and no other folder can be asked; then what they need, from anywhere.
+        sealed = {**self._environ(), "PIP_CONFIG_FILE": os.devnull}
+        sealed.pop("PIP_FIND_LINKS", None)
+        pip = (self.python, "-m", "pip", "install", "--quiet")
+        succeed(*pip, "--no-index", "--no-deps", "--find-links", links, *self.ours, env=sealed, cwd=self.folder)
+        succeed(*pip, "--find-links", links, f"memslot[{extra}]", env=self._environ(), cwd=self.folder)
+
+    def _environ(self) -> dict[str, str]:
+        foreign = ("PYTHON", "VIRTUAL_ENV", "MEMSLOT_", "OPENAI_", "GEMINI_", "GOOGLE_", "VOYAGE_")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
+        return {**kept, "MEMSLOT_HOME": str(self.folder / "home"), "HOME": str(self.folder)}
+
+    def memslot(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return run(self.python.with_name("memslot"), *arguments, env=self._environ(), cwd=self.folder)
+
+    def json(self, *arguments: str) -> Any:
+        done = self.memslot(*arguments, "--json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    def site_packages(self) -> Path:
+        code = "import sysconfig; print(sysconfig.get_path('purelib'))"
+        return Path(succeed(self.python, "-c", code, env=self._environ(), cwd=self.folder).strip())
+
+
+@pytest.fixture(scope="module")
+def lancedb(wheels: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    return Environment(tmp_path_factory.mktemp("lancedb"), "lancedb", wheels)
+
+
+@pytest.fixture(scope="module")
+def openai(wheels: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    return Environment(tmp_path_factory.mktemp("openai"), "openai", wheels)
+
+
+def assert_ours_came_from_the_wheels(environment: Environment) -> None:
+    site = environment.site_packages()
+    installed = sorted(path.name.split("-")[0].replace("_", "-") for path in site.glob("memslot*.dist-info"))
+    assert installed == environment.ours
+    for name in environment.ours:
+        with zipfile.ZipFile(environment.wheels[name]) as archive:
+            for entry in archive.namelist():
+                if not entry.endswith("/RECORD"):
+                    assert (site / entry).read_bytes() == archive.read(entry), entry
+
+
+def assert_a_run_works(environment: Environment) -> None:
+    given = environment.json("run", "hello")
+    assert given["memory"] == "memory-core"
+    assert {tool["name"] for tool in given["tools"]} == {"memory_search", "memory_get"}
+
+
+def test_the_lancedb_extra_gives_its_plugins_and_a_working_run(lancedb: Environment) -> None:
+    assert_ours_came_from_the_wheels(lancedb)
+    assert {plugin["id"] for plugin in lancedb.json("plugins", "list")["plugins"]} == {
+        *DEFAULT_PLUGINS,
+        "memory-lancedb",
+    }
+    assert_a_run_works(lancedb)
+
+
+def test_with_the_lancedb_extra_the_slot_can_be_moved_to_it(lancedb: Environment) -> None:
+    assert lancedb.memslot("config", "set", "plugins.slots.memory", "memory-lancedb").returncode == 0
+    try:
+        assert lancedb.json("run", "hello")["memory"] == "memory-lancedb"
+    finally:
+        assert lancedb.memslot("config", "unset", "plugins.slots.memory").returncode == 0
+
+
+def test_the_lancedb_extra_brings_a_lancedb_that_can_be_imported(lancedb: Environment) -> None:
+    succeed(lancedb.python, "-c", "import lancedb, pyarrow", cwd=lancedb.folder)
+
+
+def test_the_openai_extra_gives_its_plugins_and_a_working_run(openai: Environment) -> None:
+    assert_ours_came_from_the_wheels(openai)
+    assert {plugin["id"] for plugin in openai.json("plugins", "list")["plugins"]} == DEFAULT_PLUGINS
+    assert_a_run_works(openai)
+
+
+def test_the_openai_extra_brings_the_openai_package_and_not_lancedb(openai: Environment) -> None:
+    succeed(openai.python, "-c", "import openai", cwd=openai.folder)
+    assert run(openai.python, "-c", "import lancedb", cwd=openai.folder).returncode != 0
+
+
+def test_a_slot_whose_plugin_is_missing_says_which_extra_brings_it(openai: Environment) -> None:
+    assert openai.memslot("config", "set", "plugins.slots.memory", "memory-lancedb").returncode == 0
+    try:
+        done = openai.memslot("run", "hello", "--json")
+    finally:
+        assert openai.memslot("config", "unset", "plugins.slots.memory").returncode == 0
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert 'plugins.slots.memory names "memory-lancedb", which is not installed' in done.stderr
+    assert 'pip install "memslot[lancedb]"' in done.stderr
+    assert "Traceback" not in done.stderr
