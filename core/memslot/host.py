@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import atexit
 import functools
 import os
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from memslot.agent.events import ChatType, Message, RunInfo, Session
 from memslot.agent.lifecycle import END_BUDGET_SECONDS, Lifecycle
 from memslot.agent.prompt import PromptMode
-from memslot.agent.run import AgentRun, AsyncAgentRun
+from memslot.agent.run import AgentRun, AsyncAgentRun, in_thread
 from memslot.agent.tool_calls import ToolCalls
 from memslot.config.load import LoadedConfig, load_config, parse_config
 from memslot.config.model import Config
@@ -221,7 +220,7 @@ class Host:
 
     async def acall_tool(self, name: str, args: Any = None, *, session: Session | None = None) -> ToolResult:
         """The async twin of call_tool."""
-        return await asyncio.to_thread(self.call_tool, name, args, session=session)
+        return await in_thread(self.call_tool, name, args, session=session)
 
     # Runs and sessions
 
@@ -285,7 +284,7 @@ class Host:
 
     async def aclose(self) -> None:
         """The async twin of close."""
-        await asyncio.to_thread(self.close)
+        await in_thread(self.close)
 
     def __enter__(self) -> Self:
         return self

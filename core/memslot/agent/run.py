@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from memslot.agent.events import Message, RunInfo, Session
 from memslot.agent.tool_calls import ToolCalls
@@ -14,6 +13,15 @@ from memslot.tools import Tool, ToolResult
 
 ReportEnd = Callable[[Sequence[Message], bool, str | None], None]
 """Takes the run's messages, whether it succeeded, and the error if it did not."""
+
+Value = TypeVar("Value")
+
+
+async def in_thread(function: Callable[..., Value], *arguments: Any, **options: Any) -> Value:
+    """Call something that waits in a worker thread, so that the caller's event loop goes on."""
+    import asyncio  # whoever awaits this has it already
+
+    return await asyncio.to_thread(function, *arguments, **options)
 
 
 class AgentRun:
@@ -78,13 +86,13 @@ class AsyncAgentRun:
         self._run: AgentRun | None = None
 
     async def __aenter__(self) -> Self:
-        self._run = await asyncio.to_thread(self._begin)
+        self._run = await in_thread(self._begin)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await asyncio.to_thread(self.run.__exit__, kind, error, trace)
+        await in_thread(self.run.__exit__, kind, error, trace)
 
     @property
     def run(self) -> AgentRun:
@@ -117,7 +125,7 @@ class AsyncAgentRun:
         return self.run.tools
 
     async def call_tool(self, name: str, args: Any = None) -> ToolResult:
-        return await asyncio.to_thread(self.run.call_tool, name, args)
+        return await in_thread(self.run.call_tool, name, args)
 
     async def finish(self, messages: Sequence[Message] = (), *, success: bool = True, error: str | None = None) -> None:
-        await asyncio.to_thread(self.run.finish, messages, success=success, error=error)
+        await in_thread(self.run.finish, messages, success=success, error=error)

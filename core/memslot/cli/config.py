@@ -13,8 +13,6 @@ from memslot.cli.output import print_json, say_done, say_warning
 if TYPE_CHECKING:
     from memslot.config.paths import Places
 
-_SECRET = "***"
-
 
 @click.group("config")
 def command() -> None:
@@ -43,13 +41,14 @@ def get(key: str | None, as_json: bool, show_secrets: bool) -> None:
     """
     from memslot.config.edit import get_value
     from memslot.config.load import load_config
+    from memslot.config.sensitive import masked
 
     loaded = load_config(_places())
     for warning in loaded.warnings:
         say_warning(warning)
     tree: Any = loaded.config.model_dump(by_alias=True, mode="json", exclude_none=key is None)
     if not show_secrets:
-        tree = _without_secrets(tree)
+        tree = masked(tree)
     value = get_value(tree, key) if key else tree
     if isinstance(value, str) and not as_json:
         click.echo(value)
@@ -189,17 +188,7 @@ def _check_plugin_settings(tree: Any) -> list[Any]:
         for problem in check_settings(
             plugins[plugin_id].config_schema,
             dict(entry.config),
-            prefix=f"plugins.entries.{plugin_id}.config",
+            prefix=("plugins", "entries", plugin_id, "config"),
             secret_paths=plugins[plugin_id].secret_paths,
         )
     ]
-
-
-def _without_secrets(node: Any, path: str = "") -> Any:
-    from memslot.plugins.settings import is_secret
-
-    if isinstance(node, dict):
-        return {key: _without_secrets(value, f"{path}.{key}") for key, value in node.items()}
-    if isinstance(node, list):
-        return [_without_secrets(item, path) for item in node]
-    return _SECRET if isinstance(node, str) and node and is_secret(path) else node

@@ -162,9 +162,9 @@ def find_decision(plugin_id: str) -> Decision:
     for decision in decisions:
         if decision.plugin.id == plugin_id and decision.code != "overridden":
             return decision
+    from memslot.config.spelling import nearest
     from memslot.plugins.hints import install_command
-    from memslot.plugins.settings import near_miss
 
-    close = near_miss(plugin_id, [d.plugin.id for d in decisions])
+    close = nearest(plugin_id, [d.plugin.id for d in decisions])
     hint = f'did you mean "{close}"?' if close else f"it may come with: {install_command(plugin_id)}"
     raise click.ClickException(f'no plugin "{plugin_id}" is installed; {hint}')

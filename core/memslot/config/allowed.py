@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from functools import cache
 from typing import Any
 
 from memslot.config.keypath import KeyPath
+from memslot.config.spelling import nearest
 
 _Schema = dict[str, Any]
 _NAMES = {"boolean": "true or false", "object": "an object", "null": "null"}
@@ -35,7 +35,7 @@ def description_of(path: KeyPath) -> str | None:
 def key_hint(path: KeyPath) -> str:
     """The likely name for an unknown key, or else the names that are known."""
     known = sorted(_branch(_schema_at(path[:-1])).get("properties", {}))
-    if guess := _nearest(str(path[-1]), known):
+    if guess := nearest(str(path[-1]), known):
         return f'did you mean "{guess}"?'
     return "allowed here: " + ", ".join(known) if known else "nothing is allowed here"
 
@@ -43,18 +43,8 @@ def key_hint(path: KeyPath) -> str:
 def value_hint(value: object, path: KeyPath) -> str | None:
     """The likely spelling of a word that is not among those allowed."""
     words = [word for option in _options(_schema_at(path)) for word in option.get("enum", ())]
-    guess = _nearest(value, words) if isinstance(value, str) else None
+    guess = nearest(value, words) if isinstance(value, str) else None
     return f'did you mean "{guess}"?' if guess else None
-
-
-def _nearest(written: str, known: list[str]) -> str | None:
-    folded = {_fold(name): name for name in known}
-    near = difflib.get_close_matches(_fold(written[:100]), folded, n=1, cutoff=0.6)
-    return folded[near[0]] if near else None
-
-
-def _fold(name: str) -> str:
-    return name.replace("_", "").replace("-", "").lower()
 
 
 def _schema_at(path: KeyPath) -> _Schema:

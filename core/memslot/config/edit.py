@@ -14,7 +14,7 @@ from memslot.config.check import check_tree, with_place
 from memslot.config.keypath import MISSING, KeyPath, list_index, lookup, parse_key
 from memslot.config.locking import locked
 from memslot.config.merge import copied
-from memslot.config.paths import make_private_dir, write_private_file
+from memslot.config.paths import make_private_dir, remove_leftovers, write_private_file
 from memslot.config.problems import ConfigProblem
 from memslot.config.read import RawConfig, parse_config_bytes, read_config_file
 from memslot.errors import ConfigError
@@ -110,6 +110,7 @@ def _changed(
             _refuse_new_problems(before, after, touched, env, check)
             bom = "\ufeff" if old and real.read_bytes().startswith(b"\xef\xbb\xbf") else ""
             mode = stat.S_IMODE(real.stat().st_mode) if old else 0o600
+            remove_leftovers(real)
             write_private_file(real, bom + text, mode=mode)
     except OSError as error:
         raise ConfigError(

@@ -116,18 +116,24 @@ def _project_layer(start: Path, places: Places, warnings: list[str]) -> RawConfi
         warnings.append(f"{path} {why} and was ignored; read it, then run `memslot trust` to use it.")
         return None
     layer = parse_config_bytes(project.path, project.data)
-    for key in _workspace_keys(layer.tree):
+    for key in _folder_keys(layer.tree):
         _anchor(layer.tree, key, project.root)
     return layer
 
 
-def _workspace_keys(tree: Mapping[str, Any]) -> list[KeyPath]:
-    agents = lookup(tree, ("agents", "list"))
-    count = len(agents) if isinstance(agents, list) else 0
+def _folder_keys(tree: Mapping[str, Any]) -> list[KeyPath]:
+    """The keys whose values are folders of the project when a project writes them."""
+    load_paths, agents = ("plugins", "load", "paths"), ("agents", "list")
     return [
         ("agents", "defaults", "workspace"),
-        *(("agents", "list", index, "workspace") for index in range(count)),
+        *((*agents, index, "workspace") for index in range(_length(tree, agents))),
+        *((*load_paths, index) for index in range(_length(tree, load_paths))),
     ]
+
+
+def _length(tree: Mapping[str, Any], path: KeyPath) -> int:
+    found = lookup(tree, path)
+    return len(found) if isinstance(found, list) else 0
 
 
 def _anchor(tree: dict[str, Any], key: KeyPath, root: Path) -> None:
@@ -136,4 +142,4 @@ def _anchor(tree: dict[str, Any], key: KeyPath, root: Path) -> None:
     if not isinstance(written, str) or not written or written.startswith(("~", "$")):
         return
     if not Path(written).is_absolute():
-        lookup(tree, key[:-1])["workspace"] = str(root / written)
+        lookup(tree, key[:-1])[key[-1]] = str(root / written)

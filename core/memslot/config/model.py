@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pydantic import ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 
 from memslot.config.merge import merged
 from memslot.config.paths import AGENT_ID_PATTERN, Places, expand_home
@@ -39,7 +39,7 @@ class PluginEntry(Section):
     config: dict[str, Any] = Field(
         default_factory=dict, repr=False, description="The plugin's own settings; its manifest says which."
     )
-    hooks: PluginHooks = Field(default_factory=PluginHooks, description="Limits on the plugin's hooks.")
+    hooks: PluginHooks = Field(default_factory=PluginHooks.model_construct, description="Limits on the plugin's hooks.")
 
 
 class PluginLoad(Section):
@@ -47,24 +47,15 @@ class PluginLoad(Section):
 
 
 class Slots(Section):
-    """One plugin per slot; slots other than `memory` may be added by their names."""
-
-    model_config = ConfigDict(extra="allow")
-    __pydantic_extra__: dict[str, str]
-
     memory: Text = Field("memory-core", description='The plugin that owns the memory; "none" for no memory.')
-
-    def chosen(self) -> dict[str, str]:
-        """Every slot with the plugin it names."""
-        return {"memory": self.memory, **(self.__pydantic_extra__ or {})}
 
 
 class Plugins(Section):
     enabled: bool = Field(True, description="Turn all plugins off with one switch.")
     allow: Listed[Text] = Field((), description="If not empty, only these plugins may run.")
     deny: Listed[Text] = Field((), description="These plugins never run, whatever else is said.")
-    load: PluginLoad = Field(default_factory=PluginLoad, description="Plugins that are not installed.")
-    slots: Slots = Field(default_factory=Slots, description="Which plugin owns which slot.")
+    load: PluginLoad = Field(default_factory=PluginLoad.model_construct, description="Plugins that are not installed.")
+    slots: Slots = Field(default_factory=Slots.model_construct, description="Which plugin owns which slot.")
     entries: dict[str, PluginEntry] = Field(default_factory=dict, description="Settings of each plugin, by id.")
 
 
@@ -81,7 +72,9 @@ class Compaction(Section):
     reserve_tokens_floor: int = Field(
         20_000, ge=0, le=10_000_000, description="Tokens of the context window that are always kept free."
     )
-    memory_flush: MemoryFlush = Field(default_factory=MemoryFlush, description="The silent turn before compaction.")
+    memory_flush: MemoryFlush = Field(
+        default_factory=MemoryFlush.model_construct, description="The silent turn before compaction."
+    )
 
 
 class AgentDefaults(Section):
@@ -98,8 +91,12 @@ class AgentDefaults(Section):
     context_window: int = Field(
         200_000, ge=1_000, le=100_000_000, description="Size of the model's context, in tokens."
     )
-    memory_search: MemorySearch = Field(default_factory=MemorySearch, description="How memory is indexed and searched.")
-    compaction: Compaction = Field(default_factory=Compaction, description="What happens near a full context.")
+    memory_search: MemorySearch = Field(
+        default_factory=MemorySearch.model_construct, description="How memory is indexed and searched."
+    )
+    compaction: Compaction = Field(
+        default_factory=Compaction.model_construct, description="What happens near a full context."
+    )
 
 
 class Agent(Section):
@@ -113,12 +110,14 @@ class Agent(Section):
     workspace: Text | None = Field(None, description="This agent's own workspace.")
     model: Text | None = Field(None, description="This agent's own chat model.")
     memory_search: MemorySearch = Field(
-        default_factory=MemorySearch, description="Differences from agents.defaults.memorySearch."
+        default_factory=MemorySearch.model_construct, description="Differences from agents.defaults.memorySearch."
     )
 
 
 class Agents(Section):
-    defaults: AgentDefaults = Field(default_factory=AgentDefaults, description="Settings of every agent.")
+    defaults: AgentDefaults = Field(
+        default_factory=AgentDefaults.model_construct, description="Settings of every agent."
+    )
     list: Listed[Agent] = Field((), description="Agents, each with what differs from the defaults.")
 
     @field_validator("list")
@@ -139,9 +138,11 @@ class Config(Section):
     """Everything that can be set; every key has a default."""
 
     schema_: str | None = Field(None, alias="$schema", description="Where editors find the JSON Schema of this file.")
-    plugins: Plugins = Field(default_factory=Plugins, description="Which plugins run, and their settings.")
-    agents: Agents = Field(default_factory=Agents, description="The agents whose memory this is.")
-    memory: Memory = Field(default_factory=Memory, description="Settings of the memory itself.")
+    plugins: Plugins = Field(
+        default_factory=Plugins.model_construct, description="Which plugins run, and their settings."
+    )
+    agents: Agents = Field(default_factory=Agents.model_construct, description="The agents whose memory this is.")
+    memory: Memory = Field(default_factory=Memory.model_construct, description="Settings of the memory itself.")
 
     def agent(self, agent_id: str) -> Agent | None:
         """The agent's entry in `agents.list`, if it has one."""

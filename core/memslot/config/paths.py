@@ -141,6 +141,15 @@ def write_private_file(path: Path, data: bytes | str, *, mode: int = 0o600) -> N
     _sync_folder(target.parent)
 
 
+def remove_leftovers(path: Path) -> None:
+    """Delete what writers of this file left behind when they were killed; call it only with the file's lock."""
+    target = Path(os.path.realpath(path))
+    prefix = f".{target.name[:100]}."
+    for each in target.parent.iterdir():
+        if each.name.startswith(prefix) and each.name.endswith(".tmp"):
+            each.unlink(missing_ok=True)
+
+
 def _keep_owner(target: Path, descriptor: int) -> None:
     """Leave a person's file theirs when root writes it (`sudo memslot config set`)."""
     if not hasattr(os, "geteuid") or os.geteuid() != 0:

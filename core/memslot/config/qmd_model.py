@@ -60,7 +60,9 @@ class ScopeMatch(Section):
 
 class ScopeRule(Section):
     action: Literal["allow", "deny"] = Field(description="What happens when the rule matches.")
-    match: ScopeMatch = Field(default_factory=ScopeMatch, description="When the rule matches; {} is always.")
+    match: ScopeMatch = Field(
+        default_factory=ScopeMatch.model_construct, description="When the rule matches; {} is always."
+    )
 
 
 class Scope(Section):
@@ -78,10 +80,10 @@ class Qmd(Section):
     )
     include_default_memory: bool = Field(True, description="Index MEMORY.md and memory/**/*.md.")
     paths: Listed[QmdPath] = Field((), description="More files and folders to index.")
-    sessions: QmdSessions = Field(default_factory=QmdSessions, description="Transcripts in QMD.")
-    update: QmdUpdate = Field(default_factory=QmdUpdate, description="When QMD's index is updated.")
-    limits: QmdLimits = Field(default_factory=QmdLimits, description="Sizes and times.")
-    scope: Scope = Field(default_factory=Scope, description="In which chats QMD answers.")
+    sessions: QmdSessions = Field(default_factory=QmdSessions.model_construct, description="Transcripts in QMD.")
+    update: QmdUpdate = Field(default_factory=QmdUpdate.model_construct, description="When QMD's index is updated.")
+    limits: QmdLimits = Field(default_factory=QmdLimits.model_construct, description="Sizes and times.")
+    scope: Scope = Field(default_factory=Scope.model_construct, description="In which chats QMD answers.")
 
 
 class Memory(Section):
@@ -92,6 +94,6 @@ class Memory(Section):
         "auto", description="Name the source under each snippet; auto does so in direct chats."
     )
     search: MemorySearch = Field(
-        default_factory=MemorySearch, description="Another spelling of agents.defaults.memorySearch."
+        default_factory=MemorySearch.model_construct, description="Another spelling of agents.defaults.memorySearch."
     )
-    qmd: Qmd = Field(default_factory=Qmd, description="Settings of the QMD backend.")
+    qmd: Qmd = Field(default_factory=Qmd.model_construct, description="Settings of the QMD backend.")

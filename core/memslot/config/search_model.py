@@ -42,7 +42,7 @@ class Remote(Section):
     headers: dict[str, str] = Field(
         default_factory=dict, repr=False, description="Extra HTTP headers for every request."
     )
-    batch: RemoteBatch = Field(default_factory=RemoteBatch, description="The provider's batch API.")
+    batch: RemoteBatch = Field(default_factory=RemoteBatch.model_construct, description="The provider's batch API.")
 
 
 class Local(Section):
@@ -64,7 +64,7 @@ class Store(Section):
         None,
         description="Index file; {agentId} stands for the agent. Default: <home>/memory/{agentId}.sqlite.",
     )
-    vector: VectorStore = Field(default_factory=VectorStore, description="Vectors inside the index.")
+    vector: VectorStore = Field(default_factory=VectorStore.model_construct, description="Vectors inside the index.")
 
 
 class Chunking(Section):
@@ -102,7 +102,9 @@ class Sync(Section):
         1500, ge=0, le=600_000, description="Milliseconds of quiet before a change is indexed."
     )
     interval_minutes: int = Field(0, ge=0, le=10_080, description="Look for changes every so many minutes; 0 is never.")
-    sessions: SessionSync = Field(default_factory=SessionSync, description="When transcripts are indexed.")
+    sessions: SessionSync = Field(
+        default_factory=SessionSync.model_construct, description="When transcripts are indexed."
+    )
 
 
 class Mmr(Section):
@@ -125,8 +127,10 @@ class Hybrid(Section):
     )
     candidate_multiplier: int = Field(4, ge=1, le=100, description="Candidates looked at for each result.")
     fusion: Literal["weighted", "rrf"] = Field("weighted", description="How the two rankings are joined.")
-    mmr: Mmr = Field(default_factory=Mmr, description="Diversity among results.")
-    temporal_decay: TemporalDecay = Field(default_factory=TemporalDecay, description="Age of dated notes.")
+    mmr: Mmr = Field(default_factory=Mmr.model_construct, description="Diversity among results.")
+    temporal_decay: TemporalDecay = Field(
+        default_factory=TemporalDecay.model_construct, description="Age of dated notes."
+    )
     _weights_as_written: dict[str, float | None] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="after")
@@ -150,7 +154,7 @@ class Query(Section):
         description="Results below this are dropped; unset: what the provider advises, 0.35 if nothing.",
     )
     snippet_max_chars: int = Field(700, ge=20, le=100_000, description="Longest snippet, in characters.")
-    hybrid: Hybrid = Field(default_factory=Hybrid, description="Keywords and meaning together.")
+    hybrid: Hybrid = Field(default_factory=Hybrid.model_construct, description="Keywords and meaning together.")
 
 
 class Cache(Section):
@@ -182,14 +186,14 @@ class MemorySearch(Section):
     extra_paths: Listed[AnyPath] = Field(
         (), description="More Markdown files and folders, as a path or as {path, pattern}."
     )
-    remote: Remote = Field(default_factory=Remote, description="Providers reached over the network.")
-    local: Local = Field(default_factory=Local, description="The local GGUF provider.")
-    store: Store = Field(default_factory=Store, description="Where the index is kept.")
-    chunking: Chunking = Field(default_factory=Chunking, description="How files are cut into pieces.")
-    sync: Sync = Field(default_factory=Sync, description="When changes are indexed.")
-    query: Query = Field(default_factory=Query, description="How results are found and ranked.")
-    cache: Cache = Field(default_factory=Cache, description="Embeddings kept for the next time.")
-    experimental: Experimental = Field(default_factory=Experimental, description="Not settled yet.")
+    remote: Remote = Field(default_factory=Remote.model_construct, description="Providers reached over the network.")
+    local: Local = Field(default_factory=Local.model_construct, description="The local GGUF provider.")
+    store: Store = Field(default_factory=Store.model_construct, description="Where the index is kept.")
+    chunking: Chunking = Field(default_factory=Chunking.model_construct, description="How files are cut into pieces.")
+    sync: Sync = Field(default_factory=Sync.model_construct, description="When changes are indexed.")
+    query: Query = Field(default_factory=Query.model_construct, description="How results are found and ranked.")
+    cache: Cache = Field(default_factory=Cache.model_construct, description="Embeddings kept for the next time.")
+    experimental: Experimental = Field(default_factory=Experimental.model_construct, description="Not settled yet.")
 
     def written(self) -> dict[str, Any]:
         """Only what somebody set, as they set it: layers merge on this and never on defaults."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, Strict
+from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 T = TypeVar("T")
@@ -22,9 +22,11 @@ class Section(BaseModel):
         allow_inf_nan=False,
         # A validation error must not print the key that somebody put in the wrong place.
         hide_input_in_errors=True,
+        # Built once, as a part of the whole; else each class is built again for every class around it.
+        defer_build=True,
     )
 
 
 # JSON has lists only; strict mode would ask for a Python tuple. What is inside stays strict.
-Listed = Annotated[tuple[T, ...], Strict(False)]
+Listed = Annotated[tuple[T, ...], Field(strict=False)]
 Text = Annotated[str, Field(min_length=1)]

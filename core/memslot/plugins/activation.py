@@ -144,9 +144,7 @@ def _decide_settings(plugin: PluginInfo, find_setting_fault: Callable[[PluginInf
 
 
 def _fill(name: str, owner: str, decisions: Sequence[Decision], rules: Rules, install_hint: InstallHint) -> Slot:
-    kind = SLOT_KINDS.get(name)
-    if kind is None:
-        return Slot(name, None, error=f"there is no slot {name!r}; the slots are {', '.join(SLOT_KINDS)}")
+    kind = SLOT_KINDS[name]
     if owner == NO_OWNER:
         return Slot(name, None, problem=f'plugins.slots.{name} is "{NO_OWNER}"')
     if rules.all_off or not rules.enabled:

@@ -92,7 +92,8 @@ class Cache:
             return
 
     def _file(self, name: str, key: Any) -> Path:
-        # The name depends on the key's place only, so that a changed key replaces the old entry.
+        # The name depends on the key's first part only (what is asked), so that an answer to the same
+        # question replaces the old one.
         return self._folder / f"{name}-{_digest(key[0])[:16]}.json"
 
     def _prune(self) -> None:

@@ -5,24 +5,16 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from memslot.errors import ManifestError
-from memslot.plugins.info import PluginInfo, unusable
+from memslot.plugins.info import Catalog, PluginInfo, unusable
 from memslot.plugins.manifest import MANIFEST_NAME, describe, read_manifest
 from memslot.plugins.ownership import refuse_link_out, refuse_unsafe_folder
 
 GROUP = "memslot.plugins"
 _MAX_PLUGINS_PER_FOLDER = 200
-
-
-@dataclass(frozen=True)
-class Catalog:
-    """All plugins found, and the files whose change would make this list stale."""
-
-    plugins: tuple[PluginInfo, ...]
-    watched: tuple[str, ...]
 
 
 def discover(load_paths: Sequence[Path] = ()) -> Catalog:

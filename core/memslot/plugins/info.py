@@ -59,6 +59,14 @@ class PluginInfo:
         return cls(**fields)
 
 
+@dataclass(frozen=True)
+class Catalog:
+    """All plugins found, and the files whose change would make this list stale."""
+
+    plugins: tuple[PluginInfo, ...]
+    watched: tuple[str, ...]
+
+
 def unusable(
     plugin_id: str, *, entry: str, origin: str, root: str, distribution: str | None, problem: str
 ) -> PluginInfo:

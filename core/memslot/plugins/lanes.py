@@ -7,14 +7,16 @@ A call that outlives its budget is left behind: Python cannot stop a thread, but
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 import inspect
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import asyncio
 
 _MAX_LEFT_BEHIND = 4
 _LOOP_ANSWERS_WITHIN = 0.25
@@ -101,6 +103,8 @@ class Lane:
 
     def run_coroutine(self, coroutine: Any, budget: float) -> Any:
         """Run a coroutine on the lane's loop and wait for it; past the budget it is cancelled."""
+        import asyncio
+
         future = asyncio.run_coroutine_threadsafe(coroutine, self._answering_loop())
         try:
             return future.result(budget)
@@ -112,6 +116,8 @@ class Lane:
 
     def _answering_loop(self) -> asyncio.AbstractEventLoop:
         """The lane's loop; a new one where a coroutine blocks the old one without ever awaiting."""
+        import asyncio  # a twentieth of a second, for plugins that have a coroutine
+
         with self._lock:
             if self._loop is not None:
                 answered = threading.Event()

@@ -9,9 +9,11 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic.alias_generators import to_camel
 
+from memslot.config.sensitive import shown
+from memslot.config.spelling import nearest
 from memslot.errors import ManifestError
 from memslot.plugins.info import Command, PluginInfo
-from memslot.plugins.settings import near_miss, schema_fault, shorten
+from memslot.plugins.settings import schema_fault
 
 MANIFEST_NAME = "memslot.plugin.json"
 MAX_BYTES = 256 * 1024
@@ -162,12 +164,12 @@ def _explain(error: ValidationError) -> list[str]:
         if fault["type"] == "missing":
             sentence = f"{path} is required"
         elif fault["type"] == "extra_forbidden":
-            meant = near_miss(parts[-1], known)
+            meant = nearest(parts[-1], known)
             sentence = f"{path} is not a known key" + (f' (did you mean "{meant}"?)' if meant else "")
         else:
             reason = fault["msg"].removeprefix("Value error, ")
-            shown = "" if fault["type"] == "value_error" else f" is {shorten(fault['input'])}:"
-            sentence = f"{path}{shown} {reason[:1].lower()}{reason[1:]}"
+            value = "" if fault["type"] == "value_error" else f" is {shown(fault['input'], ())}:"
+            sentence = f"{path}{value} {reason[:1].lower()}{reason[1:]}"
         if sentence not in sentences:
             sentences.append(sentence)
     return sentences

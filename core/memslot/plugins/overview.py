@@ -6,6 +6,7 @@ import (pydantic, pluggy, importlib.metadata) are imported only where something 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,11 +16,14 @@ from memslot.config.paths import Places
 from memslot.config.project import find_project_file
 from memslot.plugins.activation import Activation, Decision, Rules, Slot, decide_activation, environment_rules
 from memslot.plugins.cache import Cache, fingerprint, installed_fingerprint
-from memslot.plugins.info import PluginInfo
+from memslot.plugins.info import Catalog, PluginInfo
 
 if TYPE_CHECKING:
     from memslot.config.load import LoadedConfig
-    from memslot.plugins.discovery import Catalog
+
+
+_HARMLESS = frozenset({"$schema", "$comment", "title", "description", "type", "properties", "additionalProperties"})
+"""Schema keywords that an empty object always satisfies, where the type is object."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ def read_overview(places: Places, env: Mapping[str, str]) -> Overview:
     """The overview, from the cache if that still holds; raises ConfigError where the config is wrong."""
     cache = Cache(places.cache_dir)
     project = find_project_file(Path(), places)
-    key = [[str(places.config_file), str(project)], installed_fingerprint(), environment_key(env)]
+    key = [[str(places.config_file), str(project), sys.path], installed_fingerprint(), environment_key(env)]
     kept = cache.get("overview", key, env)
     if kept is not None:
         return Overview.from_json(kept)
@@ -81,14 +85,15 @@ def decide_plugins(loaded: LoadedConfig, places: Places, env: Mapping[str, str])
 
 def find_plugins(loaded: LoadedConfig, places: Places, env: Mapping[str, str]) -> Catalog:
     """All plugins, from the cache where nothing was installed, removed or edited since."""
-    from memslot.plugins.discovery import Catalog, discover
-
     folders = _load_paths(loaded, places)
     cache = Cache(places.cache_dir)
-    key = [[str(folder) for folder in folders], installed_fingerprint()]
+    key = [[[str(folder) for folder in folders], sys.path], installed_fingerprint()]
     kept = cache.get("catalog", key, env)
     if kept is not None:
         return Catalog(tuple(PluginInfo.from_json(item) for item in kept["plugins"]), tuple(kept["watched"]))
+
+    from memslot.plugins.discovery import discover
+
     catalog = discover(folders)
     data = {"plugins": [plugin.to_json() for plugin in catalog.plugins], "watched": catalog.watched}
     watched = [(path, fingerprint(path)) for path in catalog.watched]
@@ -97,9 +102,8 @@ def find_plugins(loaded: LoadedConfig, places: Places, env: Mapping[str, str]) -
 
 
 def _load_paths(loaded: LoadedConfig, places: Places) -> list[Path]:
-    """`plugins.load.paths`; a relative one is meant from the config file's folder."""
-    base = loaded.files[-1].parent if loaded.files else places.config_file.parent
-    return [base / Path(path).expanduser() for path in loaded.config.plugins.load.paths]
+    """`plugins.load.paths`; a relative one is meant from the config file's folder (a project's: from the project)."""
+    return [places.config_file.parent / Path(path).expanduser() for path in loaded.config.plugins.load.paths]
 
 
 def _decide(catalog: Catalog, loaded: LoadedConfig, env: Mapping[str, str]) -> Activation:
@@ -125,8 +129,8 @@ def rules_of(loaded: LoadedConfig, env: Mapping[str, str]) -> Rules:
         allow=frozenset(plugins.allow),
         deny=frozenset(plugins.deny),
         disabled=frozenset(name for name, entry in plugins.entries.items() if not entry.enabled),
-        slots={"memory": slots.memory, **(slots.model_extra or {})},
-        chosen_slots=frozenset({*slots.model_fields_set, *(slots.model_extra or {})}),
+        slots=slots.model_dump(),
+        chosen_slots=frozenset(slots.model_fields_set),
         broken_entries={
             name: "; ".join(str(problem) for problem in problems) for name, problems in loaded.entry_problems.items()
         },
@@ -139,10 +143,13 @@ def _setting_fault(plugin: PluginInfo, loaded: LoadedConfig) -> str | None:
     from memslot.plugins.settings import check_settings
 
     entry = loaded.config.plugins.entries.get(plugin.id)
+    settings = dict(entry.config) if entry else {}
+    if not settings and _HARMLESS.issuperset(plugin.config_schema):
+        return None  # nothing is set and nothing can be missing: the validator need not be loaded
     problems = check_settings(
         plugin.config_schema,
-        dict(entry.config) if entry else {},
-        prefix=f"plugins.entries.{plugin.id}.config",
+        settings,
+        prefix=("plugins", "entries", plugin.id, "config"),
         secret_paths=plugin.secret_paths,
     )
     return "; ".join(str(problem) for problem in problems) or None

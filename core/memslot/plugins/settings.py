@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Mapping
 from typing import Any
 
+from memslot.config.keypath import KeyPath, format_key
 from memslot.config.problems import ConfigProblem
+from memslot.config.sensitive import is_secret_key, shown
+from memslot.config.spelling import nearest
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
-_LONGEST_VALUE = 60
+_LONGEST = 200
 _BOUNDS = {
     "minimum": "at least",
     "exclusiveMinimum": "more than",
@@ -55,32 +57,38 @@ def schema_fault(schema: Any) -> str | None:
 
 
 def check_settings(
-    schema: Mapping[str, Any], value: Any, *, prefix: str = "", secret_paths: frozenset[str] = frozenset()
+    schema: Mapping[str, Any], value: Any, *, prefix: KeyPath = (), secret_paths: frozenset[str] = frozenset()
 ) -> list[ConfigProblem]:
     """All faults of a value at once, each with its key path, a safe form of the value, and the reason."""
     problems: list[ConfigProblem] = []
     for error in schema_validator(schema).iter_errors(value):
-        path, keyword = _dotted(error.instance_path), error.kind.name
-        full = ".".join(part for part in (prefix, path) if part)
+        inside: KeyPath = tuple(error.instance_path)
+        path = (*prefix, *inside)
+        keyword = error.kind.name
         if keyword == "required":
-            problems.append(ConfigProblem(_join(full, error.kind.property), "is required"))
+            problems.append(ConfigProblem(format_key((*path, error.kind.property)), "is required"))
         elif keyword in ("additionalProperties", "unevaluatedProperties"):
             known = _known_keys(schema, error.schema_path)
-            problems.extend(_unknown_key(_join(full, key), key, known) for key in error.kind.unexpected)
+            problems.extend(_unknown_key((*path, key), known) for key in error.kind.unexpected)
         else:
-            secret = is_secret(path, secret_paths)
-            shown = "***" if secret else shorten(error.instance)
-            problems.append(ConfigProblem(full or "(all of it)", _reason(keyword, error, secret), shown))
+            hide = _is_marked_secret(inside, secret_paths) or is_secret_key(inside)
+            reason = _reason(keyword, error, hide)
+            problems.append(ConfigProblem(format_key(path) or "it", reason, shown(error.instance, inside, hide=hide)))
     return problems
 
 
-def _unknown_key(path: str, key: str, known: list[str]) -> ConfigProblem:
-    meant = near_miss(key, known)
+def _is_marked_secret(path: KeyPath, secret_paths: frozenset[str]) -> bool:
+    """Whether the manifest marks a setting, or one around it, as sensitive."""
+    return any(format_key(path[:length]) in secret_paths for length in range(1, len(path) + 1))
+
+
+def _unknown_key(path: KeyPath, known: list[str]) -> ConfigProblem:
+    meant = nearest(str(path[-1]), known)
     if meant:
         hint = f'did you mean "{meant}"?'
     else:
         hint = f"known keys: {', '.join(known)}" if known else "it takes no keys"
-    return ConfigProblem(path, "is not a known key", hint=hint)
+    return ConfigProblem(format_key(path), "is not a known key", hint=hint)
 
 
 def _known_keys(schema: Any, schema_path: list[str | int]) -> list[str]:
@@ -99,9 +107,9 @@ def _reason(keyword: str, error: Any, secret: bool) -> str:
         types = [kind.types] if isinstance(kind.types, str) else kind.types
         return f"must be {' or '.join(str(t) for t in types)}"
     if keyword == "enum":
-        return f"must be one of {shorten(kind.options, 200)}"
+        return f"must be one of {_as_json(kind.options)}"
     if keyword == "const":
-        return f"must be {shorten(kind.expected_value)}"
+        return f"must be {_as_json(kind.expected_value)}"
     if keyword in _BOUNDS:
         return f"must be {_BOUNDS[keyword]} {kind.limit}"
     if keyword in _LENGTHS:
@@ -110,20 +118,6 @@ def _reason(keyword: str, error: Any, secret: bool) -> str:
         return f"must match the pattern {kind.pattern}"
     # The library's own sentence may quote the value.
     return "is not valid" if secret else str(error.message)
-
-
-def is_secret(path: str, secret_paths: frozenset[str] = frozenset()) -> bool:
-    """Whether a setting holds a secret: marked sensitive in the manifest, or named like one."""
-    if any(path == secret or path.startswith(f"{secret}.") for secret in secret_paths):
-        return True
-    folded = path.lower().replace("_", "").replace("-", "")
-    return any(word in folded for word in ("apikey", "token", "secret", "password", "authorization", "headers"))
-
-
-def near_miss(word: str, known: list[str]) -> str | None:
-    """The known name that was likely meant."""
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
-    return close[0] if close else None
 
 
 def with_defaults(schema: Any, value: Any) -> Any:
@@ -141,18 +135,6 @@ def with_defaults(schema: Any, value: Any) -> Any:
     return filled
 
 
-def _join(path: str, key: str) -> str:
-    return f"{path}.{key}" if path else key
-
-
-def _dotted(parts: list[str | int]) -> str:
-    path = ""
-    for part in parts:
-        path += f"[{part}]" if isinstance(part, int) else (f".{part}" if path else str(part))
-    return path
-
-
-def shorten(value: Any, limit: int = _LONGEST_VALUE) -> str:
-    """A value as JSON on one line, cut where it is long."""
+def _as_json(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

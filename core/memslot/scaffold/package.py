@@ -66,13 +66,13 @@ def _templates(kind: Kind) -> dict[PurePosixPath, str]:
     return {**_read(root / "shared"), **_read(root / kind)}
 
 
-def _read(folder: Traversable, below: PurePosixPath = PurePosixPath()) -> dict[PurePosixPath, str]:
+def _read(folder: Traversable, below: str = "") -> dict[PurePosixPath, str]:
     found: dict[PurePosixPath, str] = {}
     for item in folder.iterdir():
         if item.is_dir():
-            found |= _read(item, below / item.name)
+            found |= _read(item, f"{below}{item.name}/")
         elif item.name.endswith(_SUFFIX):
-            found[below / item.name] = item.read_text(encoding="utf-8")
+            found[PurePosixPath(below, item.name)] = item.read_text(encoding="utf-8")
     return found
 
 

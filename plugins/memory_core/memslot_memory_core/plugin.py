@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import click
+from typing import TYPE_CHECKING
+
 from memslot import AgentStart, PluginContext, PromptSection, RunInfo, Tool, fence, hookimpl
 
-from memslot_memory_core.commands import make_command
 from memslot_memory_core.memory import NotesMemory
 from memslot_memory_core.tools import make_tools
+
+if TYPE_CHECKING:
+    import click
 
 RECALLED = 3
 MIN_PROMPT_CHARS = 5
@@ -30,6 +33,8 @@ def register_tools(ctx: PluginContext) -> list[Tool]:
 
 @hookimpl
 def register_commands(ctx: PluginContext, cli: click.Group) -> None:
+    from memslot_memory_core.commands import make_command
+
     cli.add_command(make_command(NotesMemory(ctx.workspace)))
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import tempfile
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -67,12 +68,19 @@ def in_child() -> Callable[..., str]:
 
 
 @pytest.fixture
-def as_nobody(tmp_path: Path) -> Callable[[Callable[[], str]], str]:
+def open_folder() -> Iterator[Path]:
+    """A folder that other users can enter, which pytest's own are not."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield folder
+        for each in folder.iterdir():  # let it be deleted by whoever made it
+            each.chmod(0o700)
+
+
+@pytest.fixture
+def as_nobody() -> Callable[[Callable[[], str]], str]:
     """Run in a child that is not root; permission bits mean nothing to root."""
-    for folder in (tmp_path, *tmp_path.parents[:3]):
-        # pytest's folders are 0700: let the other user pass through, so that the file itself refuses.
-        if folder != Path("/tmp"):
-            folder.chmod(folder.stat().st_mode | 0o011)
     return lambda work: _in_child(work, user=NOBODY)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import resource
@@ -76,22 +77,27 @@ def test_killed_writer_leaves_the_old_or_the_new_file(tmp_path: Path) -> None:
     chance = random.Random(7)
     seen = set()
 
+    ready, begun = os.pipe()
+
     def work() -> None:
         value = pyjson5.decode(path.read_text())["agents"]["defaults"]["contextWindow"]
-        while True:
-            value += 1
-            set_value(path, "agents.defaults.contextWindow", value, env={})
+        for round_ in itertools.count():
+            set_value(path, "agents.defaults.contextWindow", value + round_ + 1, env={})
+            if round_ == 0:
+                os.write(begun, b"x")
 
     for _ in range(30):
         child = forked(work)
-        time.sleep(chance.uniform(0.005, 0.06))
+        os.read(ready, 1)
+        time.sleep(chance.uniform(0, 0.03))
         os.kill(child, signal.SIGKILL)
         assert exit_code(child) == -signal.SIGKILL
         text = path.read_text()
         assert text.endswith(padding)
         seen.add(pyjson5.decode(text)["agents"]["defaults"]["contextWindow"])
-    assert len(seen) > 3, "the writers were killed before they wrote anything"
+    assert len(seen) == 30
     assert set_value(path, "agents.defaults.contextWindow", 1000, env={}), "a dead writer's lock must not remain"
+    assert [each.name for each in tmp_path.iterdir() if each.suffix == ".tmp"] == []
 
 
 def test_full_disk_leaves_the_old_file_and_one_sentence(tmp_path: Path, in_child: Callable[..., str]) -> None:
@@ -113,8 +119,8 @@ def test_full_disk_leaves_the_old_file_and_one_sentence(tmp_path: Path, in_child
     assert [each.name for each in tmp_path.iterdir() if each.suffix == ".tmp"] == []
 
 
-def test_folder_that_may_not_be_written(tmp_path: Path, as_nobody: Callable[[Callable[[], str]], str]) -> None:
-    folder = tmp_path / "closed"
+def test_folder_that_may_not_be_written(open_folder: Path, as_nobody: Callable[[Callable[[], str]], str]) -> None:
+    folder = open_folder / "closed"
     folder.mkdir()
     (folder / "memslot.json5").write_text("{}")
     (folder / "memslot.json5").chmod(0o644)

@@ -89,7 +89,7 @@ def test_all_problems_come_at_once_with_lines(places: Places) -> None:
         ({"plugins": []}, "plugins", "a list", "must be an object"),
         ({"plugins": {"allow": "x"}}, "plugins.allow", '"x"', "must be a list of text that is not empty"),
         ({"plugins": {"allow": [1]}}, "plugins.allow[0]", "1", "must be text that is not empty"),
-        ({"plugins": {"slots": {"x": 1}}}, "plugins.slots.x", "1", "must be text"),
+        ({"plugins": {"slots": {"memory": 1}}}, "plugins.slots.memory", "1", "must be text"),
         ({"plugins": {"entries": 1}}, "plugins.entries", "1", "must be an object"),
         ({"agents": {"list": [{"id": "a"}, {"id": "a"}]}}, "agents.list", None, "has two agents"),
         ({"agents": {"list": [{"id": 1}]}}, "agents.list[0].id", "1", 'must be text such as "main"'),

@@ -44,7 +44,7 @@ def test_defaults_are_those_of_the_specification() -> None:
 
 def test_defaults_of_the_other_sections() -> None:
     whole = config({})
-    assert whole.plugins.slots.chosen() == {"memory": "memory-core"}
+    assert whole.plugins.slots.memory == "memory-core"
     assert whole.agents.defaults.context_window == 200_000
     compaction = whole.agents.defaults.compaction
     assert (compaction.reserve_tokens_floor, compaction.memory_flush.soft_threshold_tokens) == (20_000, 4000)
@@ -267,7 +267,7 @@ def test_schema_is_2020_12_and_every_key_is_described() -> None:
     ("tree", "good"),
     [
         ({}, True),
-        ({"$schema": "x", "plugins": {"slots": {"memory": "none", "other": "x"}}}, True),
+        ({"$schema": "x", "plugins": {"slots": {"memory": "none"}}}, True),
         ({"agents": {"defaults": {"memorySearch": {"extraPaths": ["a", {"path": "b"}], "model": None}}}}, True),
         ({"agents": {"defaults": {"memorySearch": {"extraPaths": [1]}}}}, False),
         ({"agents": {"defaults": {"memory_search": {}}}}, False),

@@ -11,7 +11,10 @@ from memslot.config.project import find_project_file
 from memslot.config.trust import revoke_trust, trust_project, trusted_projects
 from memslot.errors import ConfigError, TrustError
 
-TEXT = "{memory: {citations: 'off'}, agents: {defaults: {workspace: 'notes'}}}"
+TEXT = (
+    "{memory: {citations: 'off'}, agents: {defaults: {workspace: 'notes'}}, "
+    "plugins: {load: {paths: ['tools/plugin', '/abs']}}}"
+)
 
 
 @pytest.fixture
@@ -46,6 +49,7 @@ def test_trusted_project_lies_over_the_users_file(places: Places, project: Path,
     assert loaded.files == (places.config_file, record.path)
     assert loaded.warnings == ()
     assert loaded.config.workspace("main", places) == project / "notes"
+    assert loaded.config.plugins.load.paths == (str(project / "tools/plugin"), "/abs")
 
 
 def test_current_folder_is_where_the_search_starts(

@@ -1,0 +1,196 @@
+"""How long memslot takes to start, and what a hook call costs: ratios to something known, measured in one run.
+
+    python benchmarks/startup.py             15 rounds
+    python benchmarks/startup.py --quick     5 rounds
+    python benchmarks/startup.py --json FILE write the numbers, too
+
+Every round runs each command once, one after the other, so that a busy moment of the machine meets all
+of them alike. A ratio is the median of one command over the median of another.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from crowd import write_plugins
+from hook_call import measure_hook_call
+
+FIVE_PLUGINS = "memory-core,embed-static,embed-openai,embed-gemini,embed-voyage"
+CROWD = 50
+SCRIPT = "import sys\nfrom memslot.cli import main\nif __name__ == '__main__':\n    sys.exit(main())\n"
+"""What pip writes as the command `memslot`."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """One thing to time; `cold` forgets the cache of its home before each round."""
+
+    name: str
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    home: Path | None = None
+    cold: bool = False
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """One line of the report: `goal` is the highest ratio that is good enough, if there is one."""
+
+    metric: str
+    against: str
+    n: int
+    measured: str
+    ratio: float
+    goal: float | None = None
+
+    @property
+    def verdict(self) -> str:
+        if self.goal is None:
+            return "-"
+        return "met" if self.ratio <= self.goal else "MISSED"
+
+
+PASS, CLICK, MODELS = "python -c pass", "import click", "import pluggy, pydantic"
+COMPARED: Sequence[tuple[str, str, float | None]] = [
+    (CLICK, PASS, None),
+    ("memslot --help", CLICK, 2.5),
+    ("memslot --help (cold)", CLICK, None),
+    ("plugins list", CLICK, 2.5),
+    ("plugins list (cold)", CLICK, None),
+    (f"plugins list, {CROWD} more plugins", PASS, None),
+    (f"plugins list, {CROWD} more plugins", CLICK, 2.5),
+    (f"plugins list, {CROWD} more plugins (cold)", CLICK, None),
+    ("Host.load(), 5 plugins", MODELS, 3.0),
+    ("Host.load(), 5 plugins (cold)", MODELS, None),
+]
+
+
+def make_commands(folder: Path) -> list[Command]:
+    """The commands, each with a home of its own, so that none warms the cache of another."""
+    script = folder / "bin" / "memslot"
+    script.parent.mkdir()
+    script.write_text(SCRIPT, encoding="utf-8")
+    crowd = folder / "crowd"
+    write_plugins(crowd, CROWD)
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("MEMSLOT_", "PYTHON"))}
+
+    def python(name: str, code: str) -> Command:
+        return Command(name, (sys.executable, "-c", code), clean)
+
+    def both(name: str, argv: Sequence[str], **extra: str) -> list[Command]:
+        made = []
+        for suffix, cold in (("", False), (" (cold)", True)):
+            home = Path(tempfile.mkdtemp(dir=folder))
+            env = {**clean, **extra, "MEMSLOT_HOME": str(home)}
+            made.append(Command(name + suffix, (sys.executable, *argv), env, home, cold))
+        return made
+
+    load = "from memslot import Host\nHost.load().close()"
+    return [
+        python(PASS, "pass"),
+        python(CLICK, "import click"),
+        python(MODELS, "import pluggy, pydantic; pydantic.BaseModel"),
+        *both("memslot --help", [str(script), "--help"]),
+        *both("plugins list", [str(script), "plugins", "list"]),
+        *both(f"plugins list, {CROWD} more plugins", [str(script), "plugins", "list"], PYTHONPATH=str(crowd)),
+        *both("Host.load(), 5 plugins", ["-c", load], MEMSLOT_LOAD_PLUGINS=FIVE_PLUGINS),
+    ]
+
+
+def measure(commands: Sequence[Command], rounds: int, cwd: Path) -> dict[str, list[float]]:
+    """Seconds of every command in every round; a round before the first warms caches and is not counted."""
+    taken: dict[str, list[float]] = {command.name: [] for command in commands}
+    for number in range(rounds + 1):
+        for command in commands:
+            if command.cold and command.home is not None:
+                shutil.rmtree(command.home / "cache", ignore_errors=True)
+            start = time.perf_counter()
+            done = subprocess.run(command.argv, env=command.env, cwd=cwd, capture_output=True, text=True, check=False)
+            seconds = time.perf_counter() - start
+            if done.returncode != 0:
+                raise SystemExit(f"{command.name} failed:\n{done.stderr}")
+            if number == 0:
+                _check_output(command, done.stdout)
+            else:
+                taken[command.name].append(seconds)
+    return taken
+
+
+def _check_output(command: Command, output: str) -> None:
+    """A command that is quick because it does not do its work would be no measurement."""
+    if "more plugins" in command.name and output.count("crowd-") < CROWD:
+        raise SystemExit(f"{command.name} did not list the {CROWD} plugins:\n{output}")
+    if command.home is not None and not (command.home / "cache").is_dir():
+        raise SystemExit(f"{command.name} left no cache in its home")
+
+
+def report(taken: Mapping[str, Sequence[float]]) -> list[Ratio]:
+    median = {name: statistics.median(seconds) for name, seconds in taken.items()}
+    return [
+        Ratio(name, base, len(taken[name]), f"{median[name] * 1000:.0f} ms", median[name] / median[base], goal)
+        for name, base, goal in COMPARED
+    ]
+
+
+def machine() -> dict[str, Any]:
+    return {
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def print_table(ratios: Sequence[Ratio]) -> None:
+    rows = [("metric", "against", "n", "median", "ratio", "goal", "")]
+    for each in ratios:
+        goal = f"<= {each.goal:g}" if each.goal is not None else "-"
+        rows.append((each.metric, each.against, str(each.n), each.measured, f"{each.ratio:.2f}", goal, each.verdict))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Measure start-up and hook calls, as ratios.")
+    parser.add_argument("--quick", action="store_true", help="5 rounds instead of 15")
+    parser.add_argument("--rounds", type=int, help="another number of rounds")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers to FILE")
+    options = parser.parse_args()
+    rounds: int = options.rounds or (5 if options.quick else 15)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        cwd = folder / "elsewhere"
+        cwd.mkdir()
+        taken = measure(make_commands(folder), rounds, cwd)
+    ratios = report(taken)
+    hook = measure_hook_call(rounds)
+    ratios.append(
+        Ratio(
+            "one no-op hook call", "thread start + join", rounds, f"{hook.hook * 1e6:.0f} µs", hook.hook / hook.thread
+        )
+    )
+    where = machine()
+    print(
+        f"{where['system']}, {where['cores']} cores, Python {where['python']}; median of {rounds} interleaved rounds\n"
+    )
+    print_table(ratios)
+    if options.json:
+        data = {"machine": where, "rounds": rounds, "ratios": [asdict(each) for each in ratios], "seconds": taken}
+        options.json.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+"""Checks that need none of the plugin's code: its manifest, its entry point, its files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from memslot.errors import ManifestError
+from memslot.plugins.discovery import GROUP
+from memslot.plugins.manifest import Manifest, read_manifest
+from memslot.validation.report import Report
+from memslot.validation.target import Target
+
+
+@dataclass(frozen=True)
+class Loadable:
+    """What a trial needs to know: the entry (`package.module`) to load, and the plugin's kind."""
+
+    entry: str
+    kind: str
+
+
+def check_files(target: Target) -> tuple[Report, Loadable | None]:
+    """A report on the files, and what to load in a trial; nothing where the manifest is broken."""
+    report = Report(target.installed_id or target.folder.name, str(target.folder))
+    try:
+        manifest = read_manifest(target.manifest)
+    except ManifestError as error:
+        report.bad("manifest", str(error))
+        return report, None
+    report.plugin_id = manifest.id
+    report.good("manifest", f"{target.manifest.name} is valid: {manifest.kind} plugin {manifest.id}")
+    entry = _check_entry_point(report, target, manifest)
+    _check_layout(report, target.folder)
+    return report, Loadable(entry, manifest.kind)
+
+
+def _check_entry_point(report: Report, target: Target, manifest: Manifest) -> str:
+    """The entry to load; for an installed plugin its entry point was read by the host already."""
+    name = "entry-point"
+    default = manifest.entry or ".".join(_package_path(target.folder))
+    if target.project is None:
+        return default
+    if target.project.fault is not None:
+        report.bad(name, target.project.fault)
+        return default
+    points = target.project.entry_points
+    if manifest.id not in points:
+        others = f"; it names {', '.join(sorted(points))}" if points else ""
+        line = f'{manifest.id} = "{default}"'
+        report.bad(name, f'pyproject.toml has no {line} under [project.entry-points."{GROUP}"]{others}')
+        return default
+    entry = points[manifest.id]
+    if manifest.entry is not None and manifest.entry != entry:
+        report.bad(name, f"pyproject.toml says {entry}, the manifest's entry says {manifest.entry}: make them equal")
+    elif not _is_below(entry, target.folder):
+        report.bad(name, f"the entry point {entry} is not in {target.folder}, where its manifest lies")
+    else:
+        report.good(name, f"the entry point {manifest.id} = {entry} has the manifest's id")
+    return entry
+
+
+def _is_below(entry: str, folder: Path) -> bool:
+    """Whether an entry's module is in the package that holds the manifest, where the host looks for it."""
+    package = _package_path(folder)
+    return entry.partition(":")[0].split(".")[: len(package)] == package
+
+
+def _package_path(folder: Path) -> list[str]:
+    """`src/shop/part` is the package `shop.part` where both have an `__init__.py`."""
+    names = [folder.name]
+    while (folder.parent / "__init__.py").is_file():
+        folder = folder.parent
+        names.insert(0, folder.name)
+    return names
+
+
+def import_root(folder: Path) -> Path:
+    """The folder that must be on Python's path for the package to be found."""
+    return folder.parents[len(_package_path(folder)) - 1]
+
+
+def _check_layout(report: Report, folder: Path) -> None:
+    if (folder / "__init__.py").is_file():
+        report.good("layout", f"{folder.name} is a package")
+    else:
+        report.bad("layout", f"there is no __init__.py beside the manifest in {folder}")
+    top = import_root(folder) / _package_path(folder)[0]
+    if (top / "py.typed").is_file():
+        report.good("py.typed", "py.typed is there")
+    else:
+        report.bad("py.typed", f"there is no py.typed in {top}; an empty one lets type checkers see your types")

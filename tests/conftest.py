@@ -1,0 +1,65 @@
+"""What tests of the whole tree share."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import venv
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+@dataclass(frozen=True)
+class FreshEnvironment:
+    """A virtual environment in which memslot was installed as a person would install it."""
+
+    folder: Path
+
+    @property
+    def python(self) -> Path:
+        return self.folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+
+    def run(
+        self,
+        *arguments: str | Path,
+        env: dict[str, str] | None = None,
+        cwd: Path | None = None,
+        check: bool = True,
+    ) -> subprocess.CompletedProcess[str]:
+        """Run this environment's Python; with `check`, a non-zero exit fails the test and shows the output."""
+        variables = {name: value for name, value in os.environ.items() if not name.startswith(("MEMSLOT_", "PYTHON"))}
+        done = subprocess.run(
+            [str(self.python), *(str(argument) for argument in arguments)],
+            capture_output=True,
+            text=True,
+            env={**variables, **(env or {})},
+            cwd=cwd or self.folder,
+            check=False,
+        )
+        if check and done.returncode != 0:
+            pytest.fail(f"{arguments} ended with {done.returncode}\n{done.stdout}\n{done.stderr}")
+        return done
+
+    def memslot(self, *arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
+        """Run this environment's `memslot`."""
+        return self.run("-m", "memslot", *arguments, **options)
+
+    def install(self, *what: str | Path) -> None:
+        self.run("-m", "pip", "install", "--quiet", *what)
+
+
+@pytest.fixture(scope="session")
+def fresh_environment(tmp_path_factory: pytest.TempPathFactory) -> FreshEnvironment:
+    """An environment with the host, its default plugins and pytest, built from this checkout; made once per run."""
+    folder = tmp_path_factory.mktemp("environment")
+    venv.create(folder, with_pip=True)
+    environment = FreshEnvironment(folder)
+    parts = ("core", "plugins/memory_core", "plugins/embed_providers")
+    environment.install("pytest", *(ROOT / part for part in parts))
+    return environment

@@ -1,0 +1,149 @@
+"""What can be imported from `memslot`, and what that costs."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import memslot
+import memslot.errors
+import pytest
+
+PUBLIC = [
+    "__version__",
+    "AgentRun",
+    "AgentStart",
+    "AsyncAgentRun",
+    "Config",
+    "ConfigError",
+    "Diagnostic",
+    "EmbeddingProvider",
+    "EmbeddingProviderSpec",
+    "HOST_API",
+    "HookError",
+    "Host",
+    "ManifestError",
+    "Memory",
+    "MemoryHit",
+    "MemorySearchOutcome",
+    "MemoryStatus",
+    "MemslotError",
+    "Message",
+    "NameClashError",
+    "Places",
+    "PluginContext",
+    "PluginError",
+    "PluginLoadError",
+    "PromptSection",
+    "ProviderError",
+    "ProviderOptions",
+    "RunInfo",
+    "Selection",
+    "Session",
+    "SlotError",
+    "Tool",
+    "ToolArgumentsError",
+    "ToolCall",
+    "ToolCallVerdict",
+    "ToolError",
+    "ToolResult",
+    "TrustError",
+    "UnknownProviderError",
+    "fence",
+    "hookimpl",
+    "redact",
+    "strip_recalled",
+]
+
+
+def test_public_names_are_exactly_these() -> None:
+    assert sorted(memslot.__all__) == sorted(PUBLIC)
+
+
+def test_dir_lists_the_public_names_only() -> None:
+    assert dir(memslot) == sorted(PUBLIC)
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_public_name_can_be_imported(name: str) -> None:
+    namespace: dict[str, object] = {}
+    exec(f"from memslot import {name}", namespace)  # noqa: S102  what a person writes, without our test's imports
+
+    assert namespace[name] is getattr(memslot, name)
+
+
+def test_an_unknown_name_says_so() -> None:
+    with pytest.raises(AttributeError, match="'memslot' has no attribute 'Hots'"):
+        memslot.Hots  # type: ignore[attr-defined]
+
+
+def test_type_checkers_see_the_names_that_are_there() -> None:
+    """The block for type checkers repeats the names; it must not fall behind."""
+    source = (memslot.__file__ and open(memslot.__file__, encoding="utf-8").read()) or ""  # noqa: PTH123, SIM115
+    seen = re.findall(r"import (\w+) as \1$", source, re.MULTILINE)
+
+    assert sorted([*seen, "__version__"]) == sorted(PUBLIC)
+
+
+def _imported_by(statement: str) -> set[str]:
+    code = f"import sys; before = set(sys.modules)\n{statement}\nprint(*sorted(set(sys.modules) - before))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return {name.split(".")[0] for name in done.stdout.split()}
+
+
+HEAVY = {"pydantic", "pydantic_core", "pluggy", "click", "rich", "numpy", "jsonschema_rs", "pyjson5", "tomlkit"}
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import memslot",
+        "from memslot import MemslotError, HookError",
+        "from memslot import fence, redact, strip_recalled",
+    ],
+)
+def test_import_brings_nothing_heavy(statement: str) -> None:
+    imported = _imported_by(statement)
+
+    assert "memslot" in imported
+    assert imported & HEAVY == set()
+
+
+def test_hookimpl_costs_pluggy_and_nothing_else() -> None:
+    assert _imported_by("from memslot import hookimpl") & HEAVY == {"pluggy"}
+
+
+# The exception tree
+
+
+def _drawn_tree() -> dict[str, str | None]:
+    """Class to base, as drawn in the docstring: each level is four columns further to the right."""
+    parents: dict[str, str | None] = {}
+    above: list[str] = []
+    for line in (memslot.errors.__doc__ or "").splitlines():
+        match = re.match(r"([│├└─\s]*)(\w+Error)\b", line)
+        if match is None:
+            continue
+        depth = len(match[1]) // 4
+        del above[depth:]
+        parents[match[2]] = above[-1] if above else None
+        above.append(match[2])
+    return parents
+
+
+def _real_tree() -> dict[str, str | None]:
+    classes = [value for value in vars(memslot.errors).values() if isinstance(value, type)]
+    ours = [value for value in classes if issubclass(value, Exception) and value.__module__ == "memslot.errors"]
+    return {each.__name__: each.__base__.__name__ if each.__base__ not in (Exception, None) else None for each in ours}
+
+
+def test_exception_tree_is_as_drawn() -> None:
+    drawn = _drawn_tree()
+
+    assert len(drawn) > 10
+    assert drawn == _real_tree()
+
+
+def test_every_exception_is_public() -> None:
+    assert _real_tree().keys() <= set(PUBLIC)

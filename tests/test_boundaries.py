@@ -1,0 +1,169 @@
+"""Who may import whom, what starting must not load, and how large a module may grow."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import memslot
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+CORE = ROOT / "core" / "memslot"
+PLUGIN_PACKAGES = sorted(path.parent for path in ROOT.glob("plugins/*/*/__init__.py"))
+PLUGIN_NAMES = {path.name for path in PLUGIN_PACKAGES}
+PLUGIN_IDS = {
+    json.loads(path.read_text(encoding="utf-8"))["id"] for path in ROOT.glob("plugins/*/*/**/memslot.plugin.json")
+}
+LONGEST_MODULE = 400
+
+
+def _modules(folder: Path) -> list[Path]:
+    # Templates of the scaffold are other people's packages to be.
+    return [path for path in sorted(folder.rglob("*.py")) if "templates" not in path.relative_to(folder).parts]
+
+
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+def _imports(tree: ast.AST) -> Iterator[tuple[str, list[str]]]:
+    """Each imported module with the names taken from it; a plain `import` takes none."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, []) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield "." * node.level + (node.module or ""), [alias.name for alias in node.names]
+
+
+def _texts(tree: ast.AST) -> Iterator[str]:
+    """All literal texts except docstrings."""
+    docs = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            docs.add(node.value)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in docs:
+            yield node.value
+
+
+def test_there_is_something_to_look_at() -> None:
+    assert len(_modules(CORE)) > 50
+    assert {"memslot_memory_core", "memslot_memory_lancedb", "memslot_embed_providers"} <= PLUGIN_NAMES
+    assert "memory-core" in PLUGIN_IDS
+
+
+@pytest.mark.parametrize("module", _modules(CORE), ids=lambda path: str(path.relative_to(CORE)))
+class TestCore:
+    def test_imports_no_plugin(self, module: Path) -> None:
+        tree = _tree(module)
+
+        imported = {name.split(".")[0] for name, _ in _imports(tree)}
+        named = {word for text in _texts(tree) for word in re.findall(r"\w+", text)}
+
+        assert (imported | named) & PLUGIN_NAMES == set()
+
+    def test_imports_by_text_only_what_is_its_own_or_found(self, module: Path) -> None:
+        """`import_module("…")` with a fixed name leads into memslot and nowhere else."""
+        for node in ast.walk(_tree(module)):
+            is_call = isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "__import__"))
+            if is_call and isinstance(node, ast.Call) and isinstance(node.args[0], ast.Constant):
+                assert str(node.args[0].value).startswith("memslot.")
+
+    def test_has_no_special_case_for_a_shipped_plugin(self, module: Path) -> None:
+        cases = []
+        for node in ast.walk(_tree(module)):
+            if isinstance(node, ast.Compare | ast.MatchValue):
+                cases += [text for text in _texts(node) if text in PLUGIN_IDS]
+        assert cases == []
+
+    def test_is_short_enough_to_have_one_subject(self, module: Path) -> None:
+        assert len(module.read_text(encoding="utf-8").splitlines()) <= LONGEST_MODULE
+
+
+PLUGIN_MODULES = [module for package in PLUGIN_PACKAGES for module in _modules(package)]
+
+
+@pytest.mark.parametrize("module", PLUGIN_MODULES, ids=lambda path: str(path.relative_to(ROOT / "plugins")))
+class TestPlugin:
+    def test_imports_only_public_names_of_the_host(self, module: Path) -> None:
+        for name, taken in _imports(_tree(module)):
+            assert not name.startswith("memslot."), f"{name} is private"
+            if name == "memslot":
+                assert set(taken) <= set(memslot.__all__)
+
+    def test_imports_no_other_plugin(self, module: Path) -> None:
+        own = module.relative_to(ROOT / "plugins").parts[1]
+
+        imported = {name.split(".")[0] for name, _ in _imports(_tree(module))}
+
+        assert imported & (PLUGIN_NAMES - {own}) == set()
+
+    def test_reaches_no_private_part_of_the_host_by_attribute(self, module: Path) -> None:
+        tree = _tree(module)
+        reached = {
+            node.attr
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "memslot"
+        }
+
+        assert reached <= set(memslot.__all__)
+
+
+# What starting loads
+
+NEVER = {"lancedb", "pyarrow", "openai", "llama_cpp", "numpy", "mcp", "google", "voyageai"}
+NOT_WHILE_WARM = NEVER | {"pydantic", "pydantic_core", "pluggy", "rich", "jsonschema_rs", "pyjson5", "tomlkit"}
+NOT_WHILE_WARM |= {"importlib.metadata", "asyncio"}
+
+
+def _run(arguments: list[str], home: Path) -> set[str]:
+    """Run the command line in a process of its own; give the modules it imported."""
+    code = (
+        "import atexit, json, os, sys\n"
+        "atexit.register(lambda: open(os.environ['MODULES'], 'w').write(json.dumps(sorted(sys.modules))))\n"
+        f"sys.argv = ['memslot', *{arguments!r}]\n"
+        "from memslot.cli import main\n"
+        "main()\n"
+    )
+    listing = home.parent / "modules.json"
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MEMSLOT_")}
+    env = {**kept, "MEMSLOT_HOME": str(home), "MODULES": str(listing)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=env, cwd=home.parent, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return set(json.loads(listing.read_text(encoding="utf-8")))
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    folder = tmp_path / "home"
+    folder.mkdir(mode=0o700)
+    (folder / "memslot.json5").write_text("{ plugins: { deny: ['embed-openai'] } }", encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["plugins", "list", "--json"], ["plugins", "list"]], ids=" ".join)
+def test_start_loads_nothing_heavy_once_the_cache_is_warm(arguments: list[str], home: Path) -> None:
+    cold = _run(arguments, home)
+    assert "pydantic" in cold, "the first start has to read the config"
+    assert cold & NEVER == set()
+
+    assert _run(arguments, home) & NOT_WHILE_WARM == set()
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["plugins", "list", "--json"]], ids=" ".join)
+def test_start_imports_no_plugin(arguments: list[str], home: Path) -> None:
+    for _ in range(2):
+        assert {name.split(".")[0] for name in _run(arguments, home)} & PLUGIN_NAMES == set()
+
+
+def test_a_run_loads_no_engine_and_no_provider(home: Path) -> None:
+    assert _run(["run", "what did we decide?"], home) & NEVER == set()
