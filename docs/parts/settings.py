@@ -67,17 +67,17 @@ def _plain(text: str) -> str:
 
 
 def list_settings() -> list[Setting]:
-    """Every setting in the order of the schema; keys of list items and of maps have `[]` and `<name>`."""
+    """Every setting in the order of the schema; keys of list items have `[]`, those of maps `<id>`."""
     schema = config_json_schema()
     return list(_walk(schema, schema["$defs"], "", ()))
 
 
 def _walk(owner: Schema, defs: dict[str, Schema], prefix: str, path: KeyPath) -> Iterator[Setting]:
     for name, sub in owner.get("properties", {}).items():
-        yield from _setting(name, sub, defs, f"{prefix}.{name}" if prefix else name, (*path, name))
+        yield from _setting(sub, defs, f"{prefix}.{name}" if prefix else name, (*path, name))
 
 
-def _setting(name: str, sub: Schema, defs: dict[str, Schema], key: str, path: KeyPath) -> Iterator[Setting]:
+def _setting(sub: Schema, defs: dict[str, Schema], key: str, path: KeyPath) -> Iterator[Setting]:
     about = str(sub.get("description", ""))
     inner = _resolve(sub, defs)
     if "properties" in inner:
@@ -85,9 +85,6 @@ def _setting(name: str, sub: Schema, defs: dict[str, Schema], key: str, path: Ke
             yield Setting(f"{key}.*", f"as in {SPELLED_OUT}", "not set", about)
             return
         yield from _walk(inner, defs, key, path)
-        if isinstance(inner.get("additionalProperties"), dict):
-            about = "Read, but refused when the host starts: this version has no other slot."
-            yield Setting(f"{key}.<name>", allowed_at((*path, "other")), "not set", about)
         return
     yield Setting(key, allowed_at(path), _default(inner, sub), about)
     items = _resolve(inner.get("items", {}), defs)

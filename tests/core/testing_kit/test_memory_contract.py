@@ -32,7 +32,6 @@ ONLY_THIS = {
     "TestOneFileForAll",
     "TestClosesOnce",
     "TestAlwaysIll",
-    "TestStatusRaises",
     "TestLosesConcurrentWrites",
     "TestDamageIsSilent",
     "TestForgotToNameFiles",
