@@ -62,5 +62,8 @@ def describe_error(error: BaseException) -> str:
     """An exception as a sentence for a person: its type, and what it says if it says anything."""
     if isinstance(error, SystemExit):
         return f"called sys.exit({error.code!r})"
-    text = str(error)
+    try:
+        text = str(error)
+    except Exception:
+        text = "its message cannot be shown"
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

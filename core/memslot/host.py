@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import functools
 import os
 import threading
@@ -11,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from memslot.agent.at_exit import close_at_exit, forget
 from memslot.agent.events import ChatType, Message, RunInfo, Session
 from memslot.agent.lifecycle import END_BUDGET_SECONDS, Lifecycle
 from memslot.agent.prompt import PromptMode
@@ -70,8 +70,7 @@ class Host:
         self._contexts: dict[str, PluginContext] = {}
         self._lock = threading.Lock()
         self._closed = False
-        # Background work of a host that nobody closed is awaited when Python ends.
-        atexit.register(self.close)
+        close_at_exit(self, self.close)
 
     @classmethod
     def load(
@@ -271,7 +270,7 @@ class Host:
             if self._closed:
                 return
             self._closed = True
-        atexit.unregister(self.close)
+        forget(self)
         self._lifecycle.close()
         if self.memory is not None and self.memory_owner is not None:
             _, error, seconds = self._runner.call_function(

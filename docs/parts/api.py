@@ -60,7 +60,7 @@ def _definition(tree: ast.Module, name: str) -> ast.ClassDef | ast.FunctionDef |
 def _class_line(node: ast.ClassDef, value: type) -> str:
     bases = [ast.unparse(base) for base in node.bases]
     is_dataclass = hasattr(value, "__dataclass_fields__")
-    fields = [ast.unparse(item) for item in node.body if isinstance(item, ast.AnnAssign) and is_dataclass]
+    fields = [signatures.source(item) for item in node.body if isinstance(item, ast.AnnAssign) and is_dataclass]
     head = f"class {node.name}({', '.join(bases)})" if bases else f"class {node.name}"
     return "\n".join([f"{head}:", *(f"    {_shorten(field)}" for field in fields)]) if fields else head
 

@@ -18,7 +18,7 @@ def parse(module: ModuleType) -> ast.Module:
 def signature(function: Function) -> str:
     """`def name(…) -> …` on one line, or with one argument per line where that is too long."""
     arguments = _arguments(function.args)
-    returns = f" -> {ast.unparse(function.returns)}" if function.returns else ""
+    returns = f" -> {source(function.returns)}" if function.returns else ""
     start = ("async def " if isinstance(function, ast.AsyncFunctionDef) else "def ") + function.name
     line = f"{start}({', '.join(arguments)}){returns}"
     if len(line) <= WIDTH:
@@ -52,10 +52,16 @@ def _arguments(arguments: ast.arguments) -> list[str]:
 
 
 def _argument(argument: ast.arg, default: ast.expr | None) -> str:
-    text = argument.arg + (f": {ast.unparse(argument.annotation)}" if argument.annotation else "")
+    text = argument.arg + (f": {source(argument.annotation)}" if argument.annotation else "")
     if default is None:
         return text
-    return f"{text} = {ast.unparse(default)}" if argument.annotation else f"{text}={ast.unparse(default)}"
+    return f"{text} = {source(default)}" if argument.annotation else f"{text}={source(default)}"
+
+
+def source(node: ast.AST) -> str:
+    """A node as code, with the quotes that the formatter likes."""
+    text = ast.unparse(node)
+    return text if '"' in text else text.replace("'", '"')
 
 
 def first_line(text: str | None) -> str:

@@ -14,6 +14,8 @@ from memslot.plugins.registration import Registries
 from memslot.tools import Tool
 
 END_BUDGET_SECONDS = 30.0
+MAX_START_CHARS = 200_000
+"""More before one prompt is a mistake: it would push everything else out of the model's sight."""
 
 
 class Lifecycle:
@@ -106,4 +108,6 @@ def _usable_start(value: Any) -> str | None:
     fault = expect(AgentStart)(value)
     if fault is None and not (isinstance(value.prepend_context, str) and isinstance(value.system_prompt, str)):
         return "returned an AgentStart whose fields are not text"
+    if fault is None and len(value.prepend_context) + len(value.system_prompt) > MAX_START_CHARS:
+        return f"returned more than {MAX_START_CHARS} characters, of which none was taken"
     return fault

@@ -9,6 +9,7 @@ from typing import Any, Self, TypeVar
 from memslot.agent.events import Message, RunInfo, Session
 from memslot.agent.tool_calls import ToolCalls
 from memslot.diagnostics import describe_error
+from memslot.plugins.isolation import own_copy
 from memslot.tools import Tool, ToolResult
 
 ReportEnd = Callable[[Sequence[Message], bool, str | None], None]
@@ -66,7 +67,8 @@ class AgentRun:
         if self._ended:
             return
         self._ended = True
-        kept = tuple(dict(message) for message in messages if isinstance(message, Mapping))
+        # A copy, because the caller's list goes on changing while plugins look at it in the background.
+        kept = tuple(own_copy(message) for message in messages if isinstance(message, Mapping))
         self._report_end(kept, success, error)
 
     def __enter__(self) -> Self:

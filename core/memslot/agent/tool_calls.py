@@ -9,7 +9,8 @@ from memslot.agent.events import ChatType, RunInfo, ToolCallVerdict
 from memslot.diagnostics import Diagnostics, describe_error, one_line
 from memslot.errors import ToolArgumentsError
 from memslot.plugins.hooks import HookRunner, expect
-from memslot.plugins.lanes import OutOfTime, StillBusy
+from memslot.plugins.isolation import own_copy
+from memslot.plugins.lanes import NotStarted, OutOfTime
 from memslot.plugins.registration import Registries
 from memslot.tools import Tool, ToolCall, ToolResult
 
@@ -35,25 +36,39 @@ class ToolCalls:
             text = f'there is no tool "{name}" here; the tools are: {", ".join(allowed) or "none"}'
             return ToolResult(text, is_error=True)
         try:
-            given: Mapping[str, Any] = tool.read_arguments(args)
-            tool.parse_arguments(given)
+            given: Mapping[str, Any] = own_copy(tool.read_arguments(args))
+            self._parse(tool, given)
             given, refusal = self._ask_plugins(run, name, given)
             if refusal is not None:
                 return ToolResult(f"{name} was refused: {refusal}", is_error=True)
-            parsed = tool.parse_arguments(given)
+            parsed = self._parse(tool, given)
         except ToolArgumentsError as error:
             return ToolResult(str(error), is_error=True)
         result, seconds = self._execute(tool, parsed, run)
         self._runner.call_in_background(
-            "after_tool_call", run=run, tool=name, args=given, result=result, duration_seconds=seconds
+            "after_tool_call", run=run, tool=name, args=given, result=own_copy(result), duration_seconds=seconds
         )
         return result
+
+    def _parse(self, tool: Tool, args: Mapping[str, Any]) -> Any:
+        """Check arguments where the plugin's own validators cannot do harm."""
+        plugin_id = self._registries.tools[tool.name][0]
+        value, error, seconds = self._runner.call_function(
+            plugin_id, tool.name, lambda: tool.parse_arguments(own_copy(args)), budget=tool.timeout_seconds
+        )
+        if error is None:
+            return value
+        if isinstance(error, ToolArgumentsError):
+            raise error
+        said = _explain(error, tool)
+        self._diagnostics.add(plugin_id, f"tool {tool.name}", said, duration_ms=seconds * 1000)
+        raise ToolArgumentsError(f"{tool.name} failed: {one_line(said)}")
 
     def _ask_plugins(self, run: RunInfo, name: str, args: Mapping[str, Any]) -> tuple[Mapping[str, Any], str | None]:
         """Let plugins look at a call in turn: the arguments to use, and a refusal if there was one."""
         for plugin_id in self._runner.implementers("before_tool_call"):
             answer = self._runner.call_one(
-                plugin_id, "before_tool_call", accept=_usable_verdict, run=run, tool=name, args=dict(args)
+                plugin_id, "before_tool_call", accept=_usable_verdict, run=run, tool=name, args=args
             )
             if answer is None:
                 continue
@@ -94,6 +109,6 @@ def _usable_verdict(value: Any) -> str | None:
 def _explain(error: BaseException, tool: Tool) -> str:
     if isinstance(error, OutOfTime):
         return f"did not finish within {tool.timeout_seconds:g} s"
-    if isinstance(error, StillBusy):
-        return "was not called: earlier calls of its plugin never came back"
+    if isinstance(error, NotStarted):
+        return str(error)
     return describe_error(error)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from memslot.cli.output import clean, print_json
+from memslot.cli.output import clean, keep_log_quiet, print_json
 from memslot.doctor import Finding, examine, examine_plugins
 
 _MARKS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "problem": ("✗", "red")}
@@ -25,6 +25,7 @@ def command(as_json: bool) -> None:
       memslot doctor
       memslot doctor --json | jq '.findings[] | select(.level != "ok")'
     """
+    keep_log_quiet()
     _report(examine(), as_json)
 
 
@@ -32,6 +33,7 @@ def command(as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def plugins_doctor(as_json: bool) -> None:
     """Load every plugin that should run, and say what is wrong with any of them."""
+    keep_log_quiet()
     _report(examine_plugins(), as_json)
 
 

@@ -27,6 +27,13 @@ def say_done(message: str) -> None:
     click.echo(click.style("✓ ", fg="green") + message)
 
 
+def keep_log_quiet() -> None:
+    """For commands that print diagnostics themselves: the log would say everything twice."""
+    import logging
+
+    logging.getLogger("memslot").addHandler(logging.NullHandler())
+
+
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """A table: drawn by rich on a terminal, plain columns where the output is read by a program."""
     rows = [[clean(cell) for cell in row] for row in rows]

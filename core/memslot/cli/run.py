@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from memslot.agent.events import CHAT_TYPES, ChatType
-from memslot.cli.output import print_json, say_warning
+from memslot.cli.output import keep_log_quiet, print_json, say_warning
 
 
 @click.command("run")
@@ -26,6 +26,7 @@ def command(prompt: str, session: str | None, chat_type: ChatType, agent: str | 
     """
     from memslot.host import Host
 
+    keep_log_quiet()
     with Host.load(agent=agent) as host:
         for warning in host.warnings:
             say_warning(warning)

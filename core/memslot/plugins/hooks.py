@@ -15,7 +15,8 @@ import pluggy
 from memslot import hookspecs
 from memslot.diagnostics import Diagnostics, describe_error
 from memslot.errors import HookError
-from memslot.plugins.lanes import Call, Lane, OutOfTime, StillBusy
+from memslot.plugins.isolation import own_copy
+from memslot.plugins.lanes import Call, Lane, NotStarted, OutOfTime
 
 if TYPE_CHECKING:
     from memslot.plugins.context import PluginContext
@@ -133,7 +134,7 @@ class HookRunner:
         """
         try:
             call = self._lanes[plugin_id].start(function, budget, stage)
-        except StillBusy as error:
+        except NotStarted as error:
             return None, error, 0.0
         try:
             return call.result(), None, call.duration_ms / 1000
@@ -172,12 +173,12 @@ class HookRunner:
     def _start(self, hook: str, impl: pluggy.HookImpl, arguments: Mapping[str, Any]) -> _Pending | None:
         plugin_id = impl.plugin_name
         given = {**arguments, "ctx": self._contexts[plugin_id]}
-        chosen = {name: given[name] for name in impl.argnames if name in given}
+        chosen = {name: own_copy(given[name]) for name in impl.argnames if name in given}
         budget = self.budget_of(hook, plugin_id)
         try:
             call = self._lanes[plugin_id].start(lambda: impl.function(**chosen), budget, hook)
-        except StillBusy:
-            self._report(plugin_id, hook, "was not called: earlier calls of this plugin never came back", None)
+        except NotStarted as error:
+            self._report(plugin_id, hook, str(error), None)
             return None
         return _Pending(plugin_id, hook, call, budget)
 

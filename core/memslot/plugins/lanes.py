@@ -7,6 +7,7 @@ A call that outlives its budget is left behind: Python cannot stop a thread, but
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import inspect
 import threading
@@ -26,8 +27,8 @@ class OutOfTime(Exception):
     """A call did not finish within its budget."""
 
 
-class StillBusy(Exception):
-    """Too many earlier calls of the plugin never came back, so this one was not started."""
+class NotStarted(Exception):
+    """A call was not begun; the message says why."""
 
 
 class Call:
@@ -94,8 +95,11 @@ class Lane:
         with self._lock:
             self._left_behind = [call for call in self._left_behind if not call.is_done]
             if len(self._left_behind) >= _MAX_LEFT_BEHIND:
-                raise StillBusy
-        return Call(self, function, budget, f"memslot {self.plugin_id} {name}")
+                raise NotStarted("was not called: earlier calls of this plugin never came back")
+        try:
+            return Call(self, function, budget, f"memslot {self.plugin_id} {name}")
+        except RuntimeError as error:  # no more threads, or Python is ending
+            raise NotStarted(f"was not called: {error}") from None
 
     def leave_behind(self, call: Call) -> None:
         with self._lock:
@@ -158,7 +162,19 @@ class Lane:
             return len(self._queue) + (1 if self._worker is not None else 0)
 
     def close(self) -> None:
+        """Cancel what is left on the loop and stop it; a loop that does not answer is left behind."""
         with self._lock:
-            if self._loop is not None:
-                self._loop.call_soon_threadsafe(self._loop.stop)
-                self._loop = None
+            loop, self._loop = self._loop, None
+        if loop is None:
+            return
+        import asyncio
+
+        async def let_go() -> None:
+            tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+        with contextlib.suppress(TimeoutError):
+            asyncio.run_coroutine_threadsafe(let_go(), loop).result(_LOOP_ANSWERS_WITHIN)
+        loop.call_soon_threadsafe(loop.stop)

@@ -172,6 +172,12 @@ def write_both(bench: Any, kind: str) -> None:
         bench.write(way, HOOKS.format(**KINDS[kind]), timeout_ms=150, provides={"tools": ["echo", "quiet"]})
 
 
+def in_order(heard: list[Any]) -> tuple[list[Any], list[Any]]:
+    """What was heard while the agent waited, and what in the background: each has an order of its own."""
+    ends = ("after_tool_call", "agent_end", "session_end")
+    return [item for item in heard if item[0] not in ends], [item for item in heard if item[0] in ends]
+
+
 def complaints(host: Any) -> list[tuple[str, str]]:
     return [(event.stage, event.message) for event in host.diagnostics]
 
@@ -184,7 +190,7 @@ def test_both_ways_have_the_same_outcome(bench, name: str, kind: str) -> None:
     for way, player in PLAYERS.items():
         host = bench.load(MEMSLOT_LOAD_PLUGINS=way)
         outcome = player(host, SCENARIOS[name])
-        outcomes[way] = (outcome, bench.heard(way), complaints(host))
+        outcomes[way] = (outcome, in_order(bench.heard(way)), complaints(host))
     assert outcomes["sync"] == outcomes["async"]
     assert outcomes["sync"][0]
 
@@ -198,9 +204,9 @@ def test_hooks_of_either_kind_are_heard_in_full(bench, way: str, kind: str) -> N
     (given, result) = PLAYERS[way](host, steps)
     assert given[1:3] == ("recalled for hello", "be kind")
     assert result.data == {"word": "hi", "seen": True, "in": "s1"}
-    assert bench.heard(way) == [
-        ("session_start", "s1", "direct"),
-        ("before_agent_start", "hello", 0),
+    waited, background = in_order(bench.heard(way))
+    assert waited == [("session_start", "s1", "direct"), ("before_agent_start", "hello", 0)]
+    assert background == [
         ("after_tool_call", "echo", {"word": "hi", "seen": True}, result.text),
         ("agent_end", "hello", HI, True, None),
         ("session_end", "s1"),
@@ -299,18 +305,13 @@ STATE = {}
 @hookimpl
 async def before_agent_start(run):
     if not STATE:
+        # Taking the lock and waiting at the queue binds both to this loop.
         STATE.update(lock=asyncio.Lock(), queue=asyncio.Queue(), loop=asyncio.get_running_loop())
-        STATE["keeper"] = asyncio.create_task(serve())
     async with STATE["lock"]:
-        asked = asyncio.get_running_loop().create_future()
-        await STATE["queue"].put((run.prompt, asked))
-        return AgentStart(prepend_context=await asked)
-
-async def serve():
-    while True:
-        prompt, asked = await STATE["queue"].get()
+        waiting = asyncio.create_task(STATE["queue"].get())
         await asyncio.sleep(0.005)
-        asked.set_result(f"served {prompt}")
+        await STATE["queue"].put(f"served {run.prompt}")
+        return AgentStart(prepend_context=await waiting)
 
 @hookimpl
 async def agent_end(run):
@@ -370,3 +371,25 @@ def test_many_callers_at_once_share_what_belongs_to_a_plugins_loop(bench) -> Non
     host.close()
     assert sorted(answers) == sorted([*(f"served {number}" for number in range(20)), "served t"])
     assert complaints(host) == []
+
+
+def test_closing_cancels_what_a_plugin_left_running_on_its_loop(bench) -> None:
+    bench.write(
+        "keeper",
+        """
+        async def keep():
+            try:
+                await asyncio.sleep(20)
+            except asyncio.CancelledError:
+                HEARD.append("let go")
+                raise
+
+        @hookimpl
+        async def before_agent_start():
+            HEARD.append(asyncio.create_task(keep()))
+            await asyncio.sleep(0)
+        """,
+    )
+    with bench.load() as host, host.run("hello"):
+        pass
+    assert bench.heard("keeper")[1:] == ["let go"]

@@ -46,10 +46,10 @@ def test_it_is_valid_as_a_folder_and_as_an_installed_plugin(
 
 def test_the_list_shows_them(fresh_environment, packages: dict[str, Path], home: dict[str, str]) -> None:
     listed = json.loads(fresh_environment.memslot("plugins", "list", "--json", env=home).stdout)
-    entries = {entry["id"]: entry for entry in (listed["plugins"] if isinstance(listed, dict) else listed)}
-    assert entries["new-embedder"]["running"]
-    assert entries["new-tool"]["running"]
-    assert not entries["new-memory"]["running"]
+    entries = {entry["id"]: entry for entry in listed["plugins"]}
+    assert entries["new-embedder"]["runs"]
+    assert entries["new-tool"]["runs"]
+    assert not entries["new-memory"]["runs"]
     assert "memory-core" in entries["new-memory"]["reason"]
 
 

@@ -95,7 +95,7 @@ def test_a_plugin_that_is_not_installed_is_named(memslot_host: HostOpener) -> No
 
 def test_a_plugin_that_does_not_run_is_an_error(memslot_host: HostOpener, tmp_path: Path) -> None:
     folder = write_package(tmp_path / "kit_broken_plugin", '{"id": "broken", "kind": "tool", "name": "x"}', "1 / 0")
-    with pytest.raises(PluginError, match="broken does not run: .*ZeroDivisionError"):
+    with pytest.raises(PluginError, match=r"broken does not run: .*ZeroDivisionError"):
         memslot_host(folder)
     assert memslot_host(folder, strict=False).plugins == ()
 
@@ -108,7 +108,8 @@ def test_a_failing_hook_is_an_error(memslot_host: HostOpener) -> None:
 
     with pytest.raises(HookError, match="no tools today"):
         memslot_host(InlinePlugin(Failing()))
-    assert "no tools today" in [d.message for d in memslot_host(InlinePlugin(Failing()), strict=False).diagnostics][0]
+    lenient = memslot_host(InlinePlugin(Failing()), strict=False)
+    assert ["no tools today" in event.message for event in lenient.diagnostics] == [True]
 
 
 def test_hosts_are_closed_in_the_end(tmp_path: Path) -> None:

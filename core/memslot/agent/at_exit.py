@@ -1,0 +1,38 @@
+"""Hosts that nobody closed are closed when Python ends, so that nothing they were told is lost."""
+
+from __future__ import annotations
+
+import atexit
+import threading
+from collections.abc import Callable
+from typing import Any
+
+_closers: dict[int, Callable[[], Any]] = {}
+_lock = threading.Lock()
+_installed = False
+
+
+def close_at_exit(owner: object, close: Callable[[], Any]) -> None:
+    """Call `close` when Python ends, unless it is forgotten before."""
+    global _installed
+    with _lock:
+        _closers[id(owner)] = close
+        if _installed:
+            return
+        _installed = True
+    # From Python 3.12 on no thread can be started in atexit, and plugins run in threads. The threading
+    # module has an earlier moment for this, without a public name.
+    register = getattr(threading, "_register_atexit", atexit.register)
+    register(_close_all)
+
+
+def forget(owner: object) -> None:
+    with _lock:
+        _closers.pop(id(owner), None)
+
+
+def _close_all() -> None:
+    with _lock:
+        closers = list(_closers.values())
+    for close in closers:
+        close()
