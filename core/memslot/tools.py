@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import inspect
 import json
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from memslot.diagnostics import describe_error, one_line
 from memslot.errors import ToolArgumentsError, ToolError
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 MAX_RESULT_CHARS = 50_000
 TIMEOUT_SECONDS = 60.0
+_LONGEST_REFUSAL = 1000
 
 
 @dataclass(frozen=True)
@@ -72,13 +75,17 @@ class Tool:
         if not _is_model(self.parameters) and not isinstance(self.parameters, Mapping):
             raise ToolError(f"tool {self.name!r}: `parameters` is a pydantic model or a JSON Schema")
 
-    @cached_property
+    @property
     def schema(self) -> dict[str, Any]:
-        """The parameters as a JSON Schema of type object."""
+        """The parameters as a JSON Schema of type object; a copy, which the caller may change."""
+        return copy.deepcopy(self._schema)
+
+    @cached_property
+    def _schema(self) -> dict[str, Any]:
         if _is_model(self.parameters):
             schema: dict[str, Any] = _without_titles(self.parameters.model_json_schema(by_alias=True))
         else:
-            schema = dict(self.parameters)
+            schema = copy.deepcopy(dict(self.parameters))
         schema.setdefault("type", "object")
         schema.setdefault("properties", {})
         return schema
@@ -87,9 +94,9 @@ class Tool:
         """Raise a ToolError where the schema itself is not valid JSON Schema 2020-12."""
         from memslot.plugins.settings import schema_fault
 
-        if self.schema.get("type") != "object":
+        if self._schema.get("type") != "object":
             raise ToolError(f"tool {self.name!r}: the parameters' schema must have type object")
-        if (fault := schema_fault(self.schema)) is not None:
+        if (fault := schema_fault(self._schema)) is not None:
             raise ToolError(f"tool {self.name!r}: the parameters' schema is not valid: {fault}")
 
     def read_arguments(self, args: Any) -> dict[str, Any]:
@@ -99,32 +106,41 @@ class Tool:
         if args is None:
             return {}
         if not isinstance(args, Mapping):
-            raise ToolArgumentsError(f"{self.name}: the arguments must be one JSON object, not {_kind(args)}")
+            raise self._refuse(f"the arguments must be one JSON object, not {_kind(args)}")
         return dict(args)
 
     def parse_arguments(self, args: Any) -> Any:
         """Give what `execute` wants, or raise a ToolArgumentsError that a model can act on."""
         plain = self.read_arguments(args)
-        if _is_model(self.parameters):
-            return self._parse_model(self.parameters, plain)
+        try:
+            if _is_model(self.parameters):
+                return self._as_model(self.parameters, plain)
+            return self._checked(plain)
+        except ToolArgumentsError:
+            raise
+        except Exception as error:  # not plain JSON, nested too deeply, or a validator of the model broke
+            raise self._refuse(f"the arguments cannot be read: {describe_error(error)}") from None
+
+    def _checked(self, args: dict[str, Any]) -> dict[str, Any]:
         from memslot.plugins.settings import check_settings
 
-        faults = check_settings(self.schema, plain)
+        faults = check_settings(self._schema, args)
         if faults:
-            raise ToolArgumentsError(f"{self.name}: " + "; ".join(str(fault) for fault in faults))
-        return plain
+            raise self._refuse("; ".join(str(fault) for fault in faults))
+        return args
 
-    def _parse_model(self, model: type[BaseModel], args: Mapping[str, Any]) -> BaseModel:
+    def _as_model(self, model: type[BaseModel], args: dict[str, Any]) -> BaseModel:
         from pydantic import ValidationError
 
         try:
-            return model.model_validate(dict(args))
+            return model.model_validate(args)
         except ValidationError as error:
-            faults = [
-                f"{'.'.join(str(part) for part in e['loc']) or 'arguments'}: {e['msg']}"
-                for e in error.errors(include_url=False, include_input=False, include_context=False)
-            ]
-            raise ToolArgumentsError(f"{self.name}: " + "; ".join(faults)) from None
+            faults = error.errors(include_url=False, include_input=False, include_context=False)
+        places = (".".join(str(part) for part in fault["loc"]) or "arguments" for fault in faults)
+        raise self._refuse("; ".join(f"{place}: {fault['msg']}" for place, fault in zip(places, faults, strict=True)))
+
+    def _refuse(self, why: str) -> ToolArgumentsError:
+        return ToolArgumentsError(one_line(f"{self.name}: {why}", _LONGEST_REFUSAL))
 
     def invoke(self, args: Any, call: ToolCall) -> Any:
         """Call `execute` with parsed arguments; gives its value, or its coroutine."""
@@ -144,9 +160,14 @@ class Tool:
         """Turn what `execute` returned into a result no longer than the tool allows."""
         if isinstance(value, ToolResult):
             return self._limit(value)
-        data = _to_plain(value)
-        text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False, default=str)
-        return self._limit(ToolResult(text=text, data=None if isinstance(data, str) else data))
+        if value is None:
+            value = "done"
+        if isinstance(value, str):
+            return self._limit(ToolResult(value))
+        from pydantic_core import to_jsonable_python
+
+        data = to_jsonable_python(value, by_alias=True, inf_nan_mode="null", serialize_unknown=True)
+        return self._limit(ToolResult(json.dumps(data, ensure_ascii=False, allow_nan=False), data))
 
     def _limit(self, result: ToolResult) -> ToolResult:
         if len(result.text) <= self.max_result_chars:
@@ -188,20 +209,23 @@ def _is_model(value: object) -> TypeIs[type[BaseModel]]:
 
 
 def _without_titles(node: Any) -> Any:
-    """Drop the titles pydantic makes from names: they cost tokens and say nothing new."""
-    if isinstance(node, dict):
-        return {
-            key: (
-                {name: _without_titles(sub) for name, sub in value.items()}
-                if key in ("properties", "$defs") and isinstance(value, dict)
-                else _without_titles(value)
-            )
-            for key, value in node.items()
-            if not (key == "title" and isinstance(value, str))
-        }
+    """Drop the titles pydantic makes from names: they cost tokens and say nothing new.
+
+    Only where a schema stands: a property may be named title, and a default or an example may hold one.
+    """
     if isinstance(node, list):
         return [_without_titles(item) for item in node]
-    return node
+    if not isinstance(node, dict):
+        return node
+    cleaned = {}
+    for key, value in node.items():
+        if key in ("properties", "$defs", "patternProperties") and isinstance(value, dict):
+            cleaned[key] = {name: _without_titles(sub) for name, sub in value.items()}
+        elif key in ("default", "examples", "const", "enum"):
+            cleaned[key] = value
+        elif key != "title":
+            cleaned[key] = _without_titles(value)
+    return cleaned
 
 
 def _parse_json(name: str, text: str) -> Any:
@@ -215,13 +239,3 @@ def _parse_json(name: str, text: str) -> Any:
 def _kind(value: Any) -> str:
     names = {list: "an array", str: "a string", bool: "a boolean", int: "a number", float: "a number"}
     return names.get(type(value), type(value).__name__)
-
-
-def _to_plain(value: Any) -> Any:
-    if value is None:
-        return "done"
-    if hasattr(value, "model_dump"):
-        return value.model_dump(mode="json", by_alias=True)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return dataclasses.asdict(value)
-    return value

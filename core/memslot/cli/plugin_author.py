@@ -15,7 +15,7 @@ from memslot.scaffold.package import KINDS, Kind
 @click.command("init")
 @click.argument("name")
 @click.option("--type", "kind", type=click.Choice(KINDS), required=True, help="What the plugin is for.")
-@click.option("--dir", "folder", type=click.Path(path_type=Path), help="Where to write it; ./memslot-NAME unless told.")
+@click.option("--dir", "folder", type=click.Path(path_type=Path), help="Where to write it; ./NAME unless told.")
 def init(name: str, kind: Kind, folder: Path | None) -> None:
     """Write a new plugin package NAME that installs, works and passes its tests.
 
@@ -31,7 +31,8 @@ def init(name: str, kind: Kind, folder: Path | None) -> None:
     from memslot.scaffold.names import names_for
     from memslot.scaffold.package import write_package
 
-    target = folder.expanduser() if folder is not None else Path(names_for(name).distribution)
+    names_for(name)  # refuses a name that is a path before it becomes one
+    target = folder.expanduser() if folder is not None else Path(name)
     for path in write_package(name, kind, target):
         say_done(f"wrote {path}")
     click.echo(f'\nNext:\n  cd {target}\n  pip install -e ".[test]"\n  pytest\n  memslot plugins validate .')

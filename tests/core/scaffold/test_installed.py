@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from memslot.scaffold.package import write_package
 
 pytestmark = [pytest.mark.install, pytest.mark.timeout(900)]
 
@@ -25,6 +26,12 @@ def packages(fresh_environment, tmp_path_factory: pytest.TempPathFactory) -> dic
 @pytest.fixture
 def home(tmp_path: Path) -> dict[str, str]:
     return {"MEMSLOT_HOME": str(tmp_path / "home")}
+
+
+@pytest.mark.parametrize("kind", ["embedder", "memory", "tool"])
+def test_every_template_is_in_the_wheel(packages: dict[str, Path], tmp_path: Path, kind: str) -> None:
+    from_checkout = {path.relative_to(tmp_path) for path in write_package(f"new-{kind}", kind, tmp_path)}
+    assert all((packages[kind] / path).is_file() for path in from_checkout)
 
 
 @pytest.mark.parametrize("kind", ["embedder", "memory", "tool"])

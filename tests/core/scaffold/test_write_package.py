@@ -119,10 +119,19 @@ def test_the_command_says_what_it_wrote_and_what_comes_next(tmp_path: Path, monk
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(init, ["weather", "--type", "tool"])
     assert done.exit_code == 0, done.output
-    assert (tmp_path / "memslot-weather" / "memslot_weather" / "plugin.py").is_file()
-    assert "wrote memslot-weather/pyproject.toml" in done.output
-    assert "cd memslot-weather" in done.output
+    assert (tmp_path / "weather" / "memslot_weather" / "plugin.py").is_file()
+    assert "wrote weather/pyproject.toml" in done.output
+    assert "cd weather" in done.output
     assert 'pip install -e ".[test]"' in done.output
+
+
+@pytest.mark.parametrize("name", ["../evil", "/evil", "."])
+def test_the_command_refuses_a_path_as_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    done = CliRunner().invoke(init, [name, "--type", "tool"])
+    assert isinstance(done.exception, PluginError)
+    assert [path.name for path in tmp_path.rglob("*")] == ["here"]
 
 
 def test_the_command_needs_a_type() -> None:

@@ -1,0 +1,203 @@
+"""Redaction: secrets go, everything that only looks like one stays."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from memslot import redact
+from memslot.memory.redact import REDACTED
+
+A, B = "Ab3dEf6hIj9kLm2nOp5q", "rS8tUv1wXy4z"
+# Written in two pieces, so that scanners of repositories do not take these for real ones.
+SECRETS = {
+    "openai": "sk-" + A + B,
+    "openai project": "sk-proj-" + A + "_" + B + "-" + A,
+    "anthropic": "sk-ant-api03-" + A + B + "-" + A,
+    "google": "AIza" + "SyA" + A + B,
+    "voyage": "pa-" + A + "_" + B + "-" + A,
+    "hugging face": "hf_" + A + B + "Qr",
+    "github": "ghp_" + (A + B + "Qrst")[:36],
+    "github app": "ghs_" + (A + B + "Qrst")[:36],
+    "github fine grained": "github_pat_" + A + "_" + A + B + A,
+    "gitlab": "glpat-" + A,
+    "slack bot": "xoxb-" + "123456789012-1234567890123-" + A,
+    "npm": "npm_" + (A + B + "Qrst")[:36],
+    "pypi": "pypi-" + "AgEIcHlwaS5vcmc" + A + B,
+    "aws": "AKIA" + "ABCDEFGH1JKLMNOP",
+    "aws session": "ASIA" + "ABCDEFGH1JKLMNOP",
+    "jwt": "eyJ" + "hbGciOiJIUzI1NiJ9" + ".eyJzdWIiOiIxMjM0NTY3ODkwIn0." + A,
+}
+PRIVATE_KEY = "-----BEGIN {kind}PRIVATE KEY-----\nMIIEow" + A + "\n" + B + "\n-----END {kind}PRIVATE KEY-----"
+
+
+@pytest.mark.parametrize("kind", sorted(SECRETS))
+@pytest.mark.parametrize("around", ["{}", "the key is {}.", 'key="{}"', "({})", "x\n{}\ny", "a={}&b=1", "Ключ: {}"])
+def test_a_key_is_replaced_whole_wherever_it_stands(kind: str, around: str) -> None:
+    result = redact(around.format(SECRETS[kind]))
+    assert REDACTED in result
+    assert SECRETS[kind] not in result
+    assert not any(SECRETS[kind][i : i + 12] in result for i in range(len(SECRETS[kind]) - 12))
+
+
+@pytest.mark.parametrize("kind", sorted(SECRETS))
+def test_only_the_key_goes(kind: str) -> None:
+    assert redact(f"before ({SECRETS[kind]}) after") == f"before ({REDACTED}) after"
+
+
+@pytest.mark.parametrize("kind", ["", "RSA ", "EC ", "OPENSSH ", "ENCRYPTED "])
+def test_a_private_key_is_replaced_whole(kind: str) -> None:
+    block = PRIVATE_KEY.format(kind=kind)
+    assert redact(f"before\n{block}\nafter") == f"before\n{REDACTED}\nafter"
+    assert redact(f"before\n{block[:60]}") == f"before\n{REDACTED}"
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        ("Authorization: Bearer abcdef0123456789XYZ==", f"Authorization: Bearer {REDACTED}"),
+        ("curl -H 'authorization: bearer abc.def-ghi_123~xyz'", f"curl -H 'authorization: bearer {REDACTED}'"),
+        ("postgres://app:s3cr3t-pw@db.internal:5432/x", f"postgres://app:{REDACTED}@db.internal:5432/x"),
+        ("https://user:hunter22@example.org/path", f"https://user:{REDACTED}@example.org/path"),
+        ("redis://:hunter22@cache:6379/0", f"redis://:{REDACTED}@cache:6379/0"),
+        ("amqp://u:p@ss@broker", f"amqp://u:{REDACTED}@broker"),
+        ("password: hunter22", f"password: {REDACTED}"),
+        ('"password": "hunter22"', f'"password": "{REDACTED}"'),
+        ("PASSWORD=hunter22", f"PASSWORD={REDACTED}"),
+        ("DB_PASSWORD=hunter22", f"DB_PASSWORD={REDACTED}"),
+        ("api_key = 'abcdef123456'", f"api_key = '{REDACTED}'"),
+        ("apiKey: abcdef123456", f"apiKey: {REDACTED}"),
+        ("OPENAI_API_KEY=abcdef123456", f"OPENAI_API_KEY={REDACTED}"),
+        ("access-token=abcdef123456;", f"access-token={REDACTED};"),
+        ("client_secret: abcdef123456", f"client_secret: {REDACTED}"),
+        ("pwd=abcdef123", f"pwd={REDACTED}"),
+    ],
+)
+def test_what_follows_a_telling_word_is_replaced(text: str, clean: str) -> None:
+    assert redact(text) == clean
+
+
+INNOCENT = """\
+The risk-management-and-compliance-team meets on Monday.
+Use task-scheduling-with-priorities for that.
+disk-encryption-recommended-settings are in the wiki.
+sk-short is not a key.
+We fly with SK-1234 to Oslo.
+The sk- prefix marks a key of OpenAI.
+Install scikit-learn, also known as sk-learn.
+The pa-system in the hall is broken.
+pa-rental-equipment-list-for-june is the file name.
+hf_hub_download_with_progress is the function to call.
+hf-transformers-training-loop is a folder.
+npm-check-updates-and-install runs every night.
+npm_config_registry_timeout_seconds is a variable.
+pypi-publish-workflow-for-wheels is the name of the job.
+ghp_short is not a token.
+The github_pat prefix marks a fine-grained token.
+glpat- is what GitLab's tokens begin with.
+xoxo and kisses from grandma.
+AIza is how Google's keys begin.
+AKIA is how AWS access keys begin.
+AKIABUT is not one, nor is ASIAN cuisine.
+The word eyJ is base64 for an opening brace.
+eyJhbGci alone is not a token.
+My password is stored in the vault.
+The password must have twelve characters.
+Passwords: see the vault.
+Password reset mails go out at noon.
+The secret of good tea is fresh water.
+Secrets are kept in the vault, not in Git.
+Secret Santa: 24 Dec.
+secret: none
+pwd: /tmp
+The api key rotates every ninety days.
+api_key: null
+Set api_key: "" to turn it off.
+Call rotate_access_token() when it expires.
+auth_token=$TOK
+The bearer of this letter is my friend.
+Use bearer authentication for this endpoint.
+Bearer tokens are sent in a header.
+https://example.org/path:with:colons/and@sign
+https://example.org:8080/user@home
+Mail bob@example.org about https://example.org.
+ssh git@example.org:team/repo.git
+The ratio was 3:4@noon.
+-----BEGIN CERTIFICATE-----
+-----BEGIN PUBLIC KEY-----
+The private key is in the safe.
+commit 3f2a9c1e8b7d6054f3e2d1c0b9a8f7e6d5c4b3a2
+sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+id 550e8400-e29b-41d4-a716-446655440000
+data:image/png;base64,iVBORw0KGgo=
+Zürich, 東京 and Москва are cities.
+tokens: 128000 in, 4096 out
+x = a.b.c.d(e, f) / g
+""".splitlines()
+
+
+def test_there_are_fifty_innocent_lines() -> None:
+    assert len(set(INNOCENT)) >= 50
+
+
+@pytest.mark.parametrize("line", INNOCENT)
+def test_an_innocent_line_is_left_alone(line: str) -> None:
+    assert redact(line) == line
+
+
+@given(st.text(alphabet=st.characters(categories=["L", "Z", "Nd"]), max_size=200))
+def test_plain_words_and_numbers_are_left_alone(text: str) -> None:
+    assert REDACTED not in redact(text) or "bearer" in text.lower()
+
+
+@given(
+    st.lists(st.sampled_from([*SECRETS.values(), "word", " ", "\n", ":", "password: ", "://a:b@c"]), max_size=8).map(
+        "".join
+    )
+)
+def test_redacting_twice_is_redacting_once(text: str) -> None:
+    once = redact(text)
+    assert redact(once) == once
+
+
+HOSTILE = {
+    "dotted": "a.",
+    "dashed": "a-",
+    "plus": "a+b.",
+    "jwt starts": "eyJ-",
+    "jwt parts": "eyJaaaaaaaa.",
+    "begin key": "-----BEGIN ",
+    "begin private": "-----BEGIN RSA PRIVATE KEY-----",
+    "capitals": "-----BEGIN A A A ",
+    "sk": "sk-",
+    "bearer spaces": "bearer   ",
+    "spaces": " ",
+    "scheme": "a://",
+    "users": "a://b:",
+    "colons": "://:::",
+    "password": "password ",
+    "password equals": "password=",
+    "quotes": "secret'\"",
+    "at": "@",
+    "akia": "AKIA",
+}
+
+
+@pytest.mark.parametrize("kind", sorted(HOSTILE))
+def test_time_grows_with_the_text_not_with_its_square(kind: str) -> None:
+    def seconds(size: int) -> float:
+        text = HOSTILE[kind] * (size // len(HOSTILE[kind]))
+        best = float("inf")
+        for _ in range(2):
+            begun = time.perf_counter()
+            redact(text)
+            best = min(best, time.perf_counter() - begun)
+        return best
+
+    # Small first: where it is quadratic, a megabyte would take minutes.
+    small, double = seconds(16_000), seconds(32_000)
+    assert double < max(4 * small, 0.02), "32 KB already take too long"
+    half, whole = seconds(500_000), seconds(1_000_000)
+    assert whole < max(4 * half, 0.1)
