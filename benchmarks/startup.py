@@ -5,7 +5,8 @@
     python benchmarks/startup.py --json FILE write the numbers, too
 
 Every round runs each command once, one after the other, so that a busy moment of the machine meets all
-of them alike. A ratio is the median of one command over the median of another.
+of them alike. A ratio is formed within each round, and the median of all rounds is reported: on a machine
+whose load changes, that is steadier than the ratio of two medians.
 """
 
 from __future__ import annotations
@@ -138,11 +139,21 @@ def _check_output(command: Command, output: str) -> None:
 
 
 def report(taken: Mapping[str, Sequence[float]]) -> list[Ratio]:
-    median = {name: statistics.median(seconds) for name, seconds in taken.items()}
     return [
-        Ratio(name, base, len(taken[name]), f"{median[name] * 1000:.0f} ms", median[name] / median[base], goal)
+        Ratio(
+            name,
+            base,
+            len(taken[name]),
+            f"{statistics.median(taken[name]) * 1000:.0f} ms",
+            median_ratio(taken[name], taken[base]),
+            goal,
+        )
         for name, base, goal in COMPARED
     ]
+
+
+def median_ratio(taken: Sequence[float], base: Sequence[float]) -> float:
+    return statistics.median(one / other for one, other in zip(taken, base, strict=True))
 
 
 def machine() -> dict[str, Any]:
@@ -177,11 +188,9 @@ def main() -> None:
         taken = measure(make_commands(folder), rounds, cwd)
     ratios = report(taken)
     hook = measure_hook_call(rounds)
-    ratios.append(
-        Ratio(
-            "one no-op hook call", "thread start + join", rounds, f"{hook.hook * 1e6:.0f} µs", hook.hook / hook.thread
-        )
-    )
+    median = f"{statistics.median(hook.hooks) * 1e6:.0f} µs"
+    ratio = median_ratio(hook.hooks, hook.threads)
+    ratios.append(Ratio("one no-op hook call", "thread start + join", rounds, median, ratio))
     where = machine()
     print(
         f"{where['system']}, {where['cores']} cores, Python {where['python']}; median of {rounds} interleaved rounds\n"

@@ -151,13 +151,13 @@ class Host:
         """Why a plugin that should run does not, if its code could not be loaded."""
         return self._failed.get(plugin_id)
 
-    def plugin_command(self, plugin_id: str, name: str) -> click.Command | None:
-        """Ask a plugin for one of its commands."""
+    def plugin_commands(self, plugin_id: str) -> Mapping[str, click.Command]:
+        """Ask a plugin for its commands, by name."""
         import click
 
         group = click.Group()
         self._runner.call_one(plugin_id, "register_commands", cli=group)
-        return group.commands.get(name)
+        return dict(group.commands)
 
     # Memory and embeddings
 

@@ -159,7 +159,7 @@ class Tool:
     def render(self, value: Any) -> ToolResult:
         """Turn what `execute` returned into a result no longer than the tool allows."""
         if isinstance(value, ToolResult):
-            return self._limit(value)
+            return self._limit(self._limit_data(value))
         if value is None:
             value = "done"
         if isinstance(value, str):
@@ -173,8 +173,17 @@ class Tool:
         if len(result.text) <= self.max_result_chars:
             return result
         note = f"\n[cut: {len(result.text)} characters, {self.max_result_chars} shown]"
-        kept = (result.text[: max(0, self.max_result_chars - len(note))] + note)[: self.max_result_chars]
+        kept = result.text[: max(0, self.max_result_chars - len(note))] + note
         return dataclasses.replace(result, text=kept, data=None, truncated=True)
+
+    def _limit_data(self, result: ToolResult) -> ToolResult:
+        """A result that the tool made itself may carry more data than its text shows."""
+        if (
+            result.data is None
+            or len(json.dumps(result.data, default=str, ensure_ascii=False)) <= self.max_result_chars
+        ):
+            return result
+        return dataclasses.replace(result, data=None, truncated=True)
 
     def to_openai(self) -> dict[str, Any]:
         """The shape of OpenAI's chat completions API and of everything compatible with it."""

@@ -71,3 +71,8 @@ def test_a_command_that_fails_stops_the_run(startup: object, tmp_path: Path) -> 
 
     with pytest.raises(SystemExit, match="broken failed"):
         startup.measure([broken], 1, tmp_path)  # type: ignore[attr-defined]
+
+
+def test_a_ratio_is_formed_within_each_round(startup: object) -> None:
+    """The machine was three times slower in the second round, which must not matter."""
+    assert startup.median_ratio([2.0, 6.0, 2.0], [1.0, 3.0, 1.0]) == 2.0  # type: ignore[attr-defined]

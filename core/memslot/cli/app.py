@@ -91,7 +91,7 @@ def _load_plugin_command(ctx: click.Context, plugin_id: str, name: str) -> click
     from memslot.host import Host
 
     host = ctx.with_resource(Host.load())
-    command = host.plugin_command(plugin_id, name)
+    command = host.plugin_commands(plugin_id).get(name)
     if command is None:
         why = host.failure(plugin_id) or "it did not register the command"
         raise click.ClickException(f'the plugin {plugin_id} does not give the command "{name}": {why}')

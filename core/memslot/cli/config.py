@@ -81,7 +81,12 @@ def set_(key: str, value: str, project: bool) -> None:
 @click.argument("key")
 @click.option("--project", is_flag=True, help="Change the project's config instead of your own.")
 def unset(key: str, project: bool) -> None:
-    """Remove KEY from the config file, so that its default holds again."""
+    """Remove KEY from the config file, so that its default holds again.
+
+    \b
+    Examples:
+      memslot config unset agents.defaults.workspace
+    """
     from memslot.config.edit import unset_value
 
     _edit(project, key, lambda path: unset_value(path, key, check=_check_plugin_settings))
@@ -174,7 +179,7 @@ def _check_plugin_settings(tree: Any) -> list[Any]:
     from memslot.config.load import parse_config
     from memslot.errors import ConfigError
     from memslot.plugins.overview import find_plugins
-    from memslot.plugins.settings import check_settings
+    from memslot.plugins.settings import check_settings, with_defaults
 
     try:
         loaded = parse_config(tree)
@@ -187,7 +192,7 @@ def _check_plugin_settings(tree: Any) -> list[Any]:
         if plugin_id in plugins and plugins[plugin_id].problem is None and plugin_id not in loaded.entry_problems
         for problem in check_settings(
             plugins[plugin_id].config_schema,
-            dict(entry.config),
+            with_defaults(plugins[plugin_id].config_schema, dict(entry.config)),
             prefix=("plugins", "entries", plugin_id, "config"),
             secret_paths=plugins[plugin_id].secret_paths,
         )

@@ -96,7 +96,13 @@ def list_(as_json: bool, enabled: bool) -> None:
 @click.argument("plugin_id", metavar="ID")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON only.")
 def info(plugin_id: str, as_json: bool) -> None:
-    """Show what a plugin is, needs, brings and can be told. Does not import it."""
+    """Show what a plugin is, needs, brings and can be told. Does not import it.
+
+    \b
+    Examples:
+      memslot plugins info memory-core
+      memslot plugins info memory-lancedb --json | jq .configSchema
+    """
     decision = find_decision(plugin_id)
     plugin = decision.plugin
     details: dict[str, Any] = {

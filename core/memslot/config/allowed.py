@@ -98,7 +98,7 @@ def _one(schema: _Schema) -> str:
             return "text such as " + ", ".join(json.dumps(example) for example in examples)
         return "text that is not empty" if schema.get("minLength") else "text"
     if kind == "array":
-        content = _described(schema.get("items", {}))
+        content = _described(schema.get("items", {})).replace("an object", "objects")
         return ("a list that is not empty, of " if schema.get("minItems") else "a list of ") + content
     return _NAMES.get(kind, "another value")
 

@@ -13,7 +13,7 @@ _CONFIG = """\
       memory: "memory-core",
     },
     // Settings of single plugins:
-    // entries: { "memory-lancedb": { config: { autoCapture: true } } },
+    // entries: { "memory-lancedb": { config: { dbPath: "~/memories" } } },
   },
 
   agents: {

@@ -67,7 +67,7 @@ class ProviderRegistry:
 
     def _select_automatically(self, options: ProviderOptions) -> Selection:
         passed_over: list[tuple[str, str]] = []
-        candidates = [spec for spec in self.specs if spec.auto_order is not None]
+        candidates = [spec for spec in self.specs if isinstance(spec.auto_order, int | float)]
         for spec in sorted(candidates, key=lambda spec: (spec.auto_order, spec.id)):
             provider, fault = self._create(spec.id, options)
             if provider is not None:
@@ -94,11 +94,11 @@ class ProviderRegistry:
             spec = self._find(name)
             lack = spec.missing(options)
             if lack is not None:
-                return None, one_line(lack)
+                return None, one_line(_hide(lack, options)) or "it is not ready"
             provider = spec.create(options)
             fault = misfit(provider)
             return (None, fault) if fault is not None else (provider, "")
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             text = str(error) if isinstance(error, UnknownProviderError) else describe_error(error)
             return None, one_line(_hide(text, options))
 

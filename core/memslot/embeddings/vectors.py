@@ -23,7 +23,7 @@ def unit_rows(vectors: Sequence[Vector], *, dims: int | None, provider: str) -> 
         matrix: Any = numpy.asarray(vectors, dtype=numpy.float32)
     except (TypeError, ValueError) as error:
         raise ProviderError(f"{provider} returned vectors of unequal length or not of numbers: {error}") from None
-    if matrix.size == 0:
+    if matrix.ndim and len(matrix) == 0:
         empty: Matrix = matrix.reshape(len(vectors), dims or 0)
         return empty
     if matrix.ndim != 2:
@@ -33,6 +33,6 @@ def unit_rows(vectors: Sequence[Vector], *, dims: int | None, provider: str) -> 
     matrix = numpy.nan_to_num(matrix, nan=0.0, posinf=0.0, neginf=0.0)
     # In float64, or the square of a large float32 would be infinite.
     lengths = numpy.linalg.norm(matrix.astype(numpy.float64), axis=1, keepdims=True)
-    lengths[lengths < 1e-10] = 1.0
+    lengths[lengths == 0] = 1.0
     rows: Matrix = (matrix / lengths).astype(numpy.float32)
     return rows

@@ -28,7 +28,7 @@ def fence(parts: Iterable[str], *, max_chars: int = 1000) -> str:
     for part in parts:
         line = f"- {_fit(' '.join(part.split()), room - 3)}\n" if room > 3 else ""
         if len(line) <= 3:
-            break
+            continue
         lines.append(line)
         room -= len(line)
     return head + "".join(lines) + tail if lines else ""

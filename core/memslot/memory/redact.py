@@ -12,13 +12,13 @@ _WHOLE = re.compile(
     r"|\b(?:pa|hf|npm|pypi|glpat|xox[abeprs]|gh[pousr]|github_pat)[-_][A-Za-z0-9_-]{16,}"
     r"|\bAIza[A-Za-z0-9_-]{30,}"
     r"|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"
-    r"|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}",
+    r"|(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}",
     re.DOTALL,
 )
 _AFTER = re.compile(
     r"(\bbearer\s+)[A-Za-z0-9._~+/-]{12,}=*"
-    r"|(\b[A-Za-z][A-Za-z0-9+.-]*://[^\s:/@]+:)[^\s@/]+(?=@)"
-    r"|(\b(?:api[_-]?key|access[_-]?token|auth[_-]?token|secret|password|passwd|pwd)[\"']?\s*[:=]\s*[\"']?)"
+    r"|(://[^\s:/@]*:)[^\s/\"']+(?=@)"
+    r"|((?:api[_-]?key|access[_-]?token|auth[_-]?token|secret|password|passwd|pwd)[\"']?\s*[:=]\s*[\"']?)"
     r"[^\s\"',;]{6,}",
     re.IGNORECASE,
 )

@@ -140,7 +140,7 @@ def rules_of(loaded: LoadedConfig, env: Mapping[str, str]) -> Rules:
 
 
 def _setting_fault(plugin: PluginInfo, loaded: LoadedConfig) -> str | None:
-    from memslot.plugins.settings import check_settings
+    from memslot.plugins.settings import check_settings, with_defaults
 
     entry = loaded.config.plugins.entries.get(plugin.id)
     settings = dict(entry.config) if entry else {}
@@ -148,7 +148,7 @@ def _setting_fault(plugin: PluginInfo, loaded: LoadedConfig) -> str | None:
         return None  # nothing is set and nothing can be missing: the validator need not be loaded
     problems = check_settings(
         plugin.config_schema,
-        settings,
+        with_defaults(plugin.config_schema, settings),
         prefix=("plugins", "entries", plugin.id, "config"),
         secret_paths=plugin.secret_paths,
     )

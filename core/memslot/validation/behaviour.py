@@ -9,8 +9,6 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-import click
-
 from memslot import hookspecs
 from memslot.agent.events import CHAT_TYPES
 from memslot.errors import MemslotError
@@ -70,10 +68,7 @@ def _check_registered(report: Report, host: Host, plugin: PluginInfo) -> None:
     own_tools = [name for name in tools if host.tool_owner(name) == plugin.id]
     _compare(report, "tools", plugin.tools, own_tools)
     _compare(report, "providers", plugin.providers, [spec.id for spec in host.embedding_providers.specs])
-    # All of its commands, not just those the manifest names, which is what Host.plugin_command would give.
-    group = click.Group()
-    host._runner.call_one(plugin.id, "register_commands", cli=group)
-    _compare(report, "commands", [command.name for command in plugin.commands], list(group.commands))
+    _compare(report, "commands", [command.name for command in plugin.commands], list(host.plugin_commands(plugin.id)))
 
 
 def _compare(report: Report, what: str, declared: Collection[str], registered: Collection[str]) -> None:

@@ -11,7 +11,8 @@ from memslot import MemoryHit, redact
 
 from memslot_memory_core.notes import list_notes, read_lines
 
-_WORD = re.compile(r"\w+", re.UNICODE)
+_WORD = re.compile(r"\w+")
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
 _SNIPPET_CHARS = 700
 _COMMON_TEXT = """
 a an and are at be by did do does for from how i in is it my of on or our that the this to was we what when where
@@ -47,8 +48,14 @@ def passages(workspace: Path) -> Iterator[Passage]:
 
 
 def words(text: str) -> set[str]:
-    """The words of a text that say something, folded to lower case."""
-    return {word for word in _WORD.findall(text.casefold()) if word not in _COMMON}
+    """The words of a text that say something, folded to lower case.
+
+    Chinese, Japanese and Korean text has no spaces, so each pair of neighbouring characters counts as a word.
+    """
+    found = {word for word in _WORD.findall(_CJK.sub(" ", text.casefold())) if word not in _COMMON}
+    for run in _CJK.findall(text):
+        found.update(run[i : i + 2] for i in range(max(1, len(run) - 1)))
+    return found
 
 
 def scan(workspace: Path, query: str, max_results: int) -> list[MemoryHit]:

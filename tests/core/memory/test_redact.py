@@ -189,15 +189,11 @@ HOSTILE = {
 def test_time_grows_with_the_text_not_with_its_square(kind: str) -> None:
     def seconds(size: int) -> float:
         text = HOSTILE[kind] * (size // len(HOSTILE[kind]))
-        best = float("inf")
-        for _ in range(2):
-            begun = time.perf_counter()
-            redact(text)
-            best = min(best, time.perf_counter() - begun)
-        return best
+        begun = time.perf_counter()
+        redact(text)
+        return time.perf_counter() - begun
 
-    # Small first: where it is quadratic, a megabyte would take minutes.
-    small, double = seconds(16_000), seconds(32_000)
-    assert double < max(4 * small, 0.02), "32 KB already take too long"
-    half, whole = seconds(500_000), seconds(1_000_000)
-    assert whole < max(4 * half, 0.1)
+    # Small first: where it is quadratic, this takes seconds and a megabyte would take hours.
+    assert seconds(32_000) < 0.5
+    # A busy machine may spoil one measurement, but not three.
+    assert any(seconds(1_000_000) < 4 * seconds(500_000) for _ in range(3))

@@ -40,7 +40,7 @@ def test_hook_register_commands_gives_a_command_when_it_is_asked_for(write_plugi
     )
     from click.testing import CliRunner
 
-    command = load_host(folder).plugin_command("c", "greet")
+    command = load_host(folder).plugin_commands("c")["greet"]
     assert CliRunner().invoke(command, []).output == "hello from c\n"
 
 
