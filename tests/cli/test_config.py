@@ -158,14 +158,23 @@ def test_validate_tells_them_in_json_too(memslot) -> None:
     assert {problem["key"] for problem in said["problems"]} >= {"plugins.slots.memory"}
 
 
+def assert_refused_with_a_sentence(memslot: Any, *command: str) -> None:
+    done = memslot(*command)
+    assert (done.returncode, done.stdout) == (1, ""), command
+    assert str(memslot.config) in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize("text", ["{ nope", "[]", "{a: 1, a: 2}", "\x00", "{plugins: ", '"text"'])
 def test_a_file_that_is_no_config_is_a_sentence(memslot, text: str) -> None:
     memslot.write_config(text)
-    for command in (("config", "validate"), ("config", "get"), ("run", "hello"), ("paths",), ("plugins", "list")):
-        done = memslot(*command)
-        assert (done.returncode, done.stdout) == (1, ""), command
-        assert str(memslot.config) in done.stderr
-        assert "Traceback" not in done.stderr
+    assert_refused_with_a_sentence(memslot, "config", "validate")
+
+
+@pytest.mark.parametrize("command", ["config get", "run hello", "paths", "plugins list"])
+def test_every_command_that_needs_the_config_says_so_when_it_is_broken(memslot, command: str) -> None:
+    memslot.write_config("{ nope")
+    assert_refused_with_a_sentence(memslot, *command.split())
 
 
 def test_a_plugins_settings_are_checked_by_its_own_schema(memslot) -> None:

@@ -51,4 +51,7 @@ def _fit(text: str, room: int) -> str:
 
 def strip_recalled(text: str) -> str:
     """Remove recalled blocks, also one whose end is missing, so that memory never remembers itself."""
-    return _BLOCK.sub("", text)
+    # Again until nothing changes: taking out one block may put the halves of another together.
+    while (stripped := _BLOCK.sub("", text)) != text:
+        text = stripped
+    return text

@@ -6,17 +6,20 @@ import re
 
 REDACTED = "[redacted]"
 
+# A token begins where no other could have begun, so that a long run of such characters is looked at once;
+# and it holds a digit, since words joined by dashes look like one too.
+_START, _DIGIT = r"(?<![A-Za-z0-9_-])", r"(?=[A-Za-z_-]*\d)"
 _WHOLE = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
-    r"|\bsk-[A-Za-z0-9_-]{16,}"
-    r"|\b(?:pa|hf|npm|pypi|glpat|xox[abeprs]|gh[pousr]|github_pat)[-_][A-Za-z0-9_-]{16,}"
+    rf"|{_START}(?:sk|pa|pypi|glpat|xox[abeprs])-{_DIGIT}[A-Za-z0-9_-]{{16,}}"
+    rf"|{_START}(?:hf|npm|gh[pousr]|github_pat)_{_DIGIT}[A-Za-z0-9_]{{16,}}"
     r"|\bAIza[A-Za-z0-9_-]{30,}"
     r"|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"
-    r"|(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}",
+    rf"|{_START}eyJ[A-Za-z0-9_-]{{8,}}\.[A-Za-z0-9_-]{{8,}}\.[A-Za-z0-9_-]{{8,}}",
     re.DOTALL,
 )
 _AFTER = re.compile(
-    r"(\bbearer\s+)[A-Za-z0-9._~+/-]{12,}=*"
+    r"(\bbearer\s+)(?=[A-Za-z._~+/-]*\d)[A-Za-z0-9._~+/-]{12,}=*"
     r"|(://[^\s:/@]*:)[^\s/\"']+(?=@)"
     r"|((?:api[_-]?key|access[_-]?token|auth[_-]?token|secret|password|passwd|pwd)[\"']?\s*[:=]\s*[\"']?)"
     r"[^\s\"',;]{6,}",

@@ -31,6 +31,19 @@ class NotStarted(Exception):
     """A call was not begun; the message says why."""
 
 
+def start_thread(work: Callable[[], Any], name: str) -> None:
+    """Run something in a daemon thread; raises RuntimeError where there can be no more threads.
+
+    Python 3.12.0 and 3.12.1 start none once the program's last line has run: there the work is done at once.
+    """
+    try:
+        threading.Thread(target=work, name=name, daemon=True).start()
+    except RuntimeError as error:
+        if "interpreter shutdown" not in str(error):
+            raise
+        work()
+
+
 class Call:
     """One call of a plugin's function, under way in a thread."""
 
@@ -44,8 +57,7 @@ class Call:
         self._finished_at = 0.0
         self.started_at = time.perf_counter()
         context = contextvars.copy_context()
-        thread = threading.Thread(target=context.run, args=(self._work,), name=name, daemon=True)
-        thread.start()
+        start_thread(lambda: context.run(self._work), name)
 
     def _work(self) -> None:
         try:
@@ -87,7 +99,7 @@ class Lane:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._left_behind: list[Call] = []
         self._queue: deque[Callable[[], None]] = deque()
-        self._worker: threading.Thread | None = None
+        self._is_working = False
         self._idle = threading.Condition(self._lock)
 
     def start(self, function: Callable[[], Any], budget: float, name: str) -> Call:
@@ -109,7 +121,11 @@ class Lane:
         """Run a coroutine on the lane's loop and wait for it; past the budget it is cancelled."""
         import asyncio
 
-        future = asyncio.run_coroutine_threadsafe(coroutine, self._answering_loop())
+        try:
+            loop = self._answering_loop()
+        except RuntimeError:  # no thread for it, see start_thread
+            return asyncio.run(asyncio.wait_for(coroutine, budget))
+        future = asyncio.run_coroutine_threadsafe(coroutine, loop)
         try:
             return future.result(budget)
         except TimeoutError:
@@ -128,25 +144,25 @@ class Lane:
                 self._loop.call_soon_threadsafe(answered.set)
                 if answered.wait(_LOOP_ANSWERS_WITHIN):
                     return self._loop
-            loop = self._loop = asyncio.new_event_loop()
+            loop = asyncio.new_event_loop()
             name = f"memslot {self.plugin_id} loop"
             threading.Thread(target=loop.run_forever, name=name, daemon=True).start()
+            self._loop = loop
             return loop
 
     def enqueue(self, job: Callable[[], None]) -> None:
         """Run a job in the background, after the jobs that were there before."""
         with self._lock:
             self._queue.append(job)
-            if self._worker is None:
-                name = f"memslot {self.plugin_id} background"
-                self._worker = threading.Thread(target=self._work_off, name=name, daemon=True)
-                self._worker.start()
+            is_first, self._is_working = not self._is_working, True
+        if is_first:
+            start_thread(self._work_off, f"memslot {self.plugin_id} background")
 
     def _work_off(self) -> None:
         while True:
             with self._lock:
                 if not self._queue:
-                    self._worker = None
+                    self._is_working = False
                     self._idle.notify_all()
                     return
                 job = self._queue.popleft()
@@ -155,11 +171,11 @@ class Lane:
     def drain(self, deadline: float) -> int:
         """Wait for the background jobs until `deadline` (perf_counter time); give how many are left."""
         with self._idle:
-            while self._worker is not None:
+            while self._is_working:
                 left = deadline - time.perf_counter()
                 if left <= 0 or not self._idle.wait(left):
                     break
-            return len(self._queue) + (1 if self._worker is not None else 0)
+            return len(self._queue) + (1 if self._is_working else 0)
 
     def close(self) -> None:
         """Cancel what is left on the loop and stop it; a loop that does not answer is left behind."""

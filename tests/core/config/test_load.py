@@ -93,7 +93,7 @@ def test_all_problems_come_at_once_with_lines(places: Places) -> None:
         ({"plugins": {"entries": 1}}, "plugins.entries", "1", "must be an object"),
         ({"agents": {"list": [{"id": "a"}, {"id": "a"}]}}, "agents.list", None, "has two agents"),
         ({"agents": {"list": [{"id": 1}]}}, "agents.list[0].id", "1", 'must be text such as "main"'),
-        ({"agents": {"list": {}}}, "agents.list", "an object", "must be a list of an object"),
+        ({"agents": {"list": {}}}, "agents.list", "an object", "must be a list of objects"),
         (
             {"agents": {"defaults": {"memorySearch": {"query": {"minScore": float("nan")}}}}},
             "agents.defaults.memorySearch.query.minScore",
