@@ -22,7 +22,7 @@ from memslot.config.paths import Places
 from memslot.config.search_model import MemorySearch
 from memslot.diagnostics import Diagnostics, describe_error
 from memslot.embeddings.selection import ProviderRegistry, Selection
-from memslot.errors import ConfigError, PluginLoadError, SlotError
+from memslot.errors import PluginLoadError, SlotError
 from memslot.memory.contract import Memory, MemoryStatus
 from memslot.plugins.activation import Activation
 from memslot.plugins.context import PluginContext
@@ -52,13 +52,13 @@ class Host:
         places: Places,
         activation: Activation,
         *,
-        agent: str | None,
+        agent_id: str,
         env: Mapping[str, str],
     ) -> None:
         self.config: Config = loaded.config
         self.places = places
         self.activation = activation
-        self.agent_id = agent if agent is not None else self.config.default_agent_id()
+        self.agent_id = agent_id
         self.warnings = loaded.warnings
         self.diagnostics = Diagnostics()
         self._runner = HookRunner(self.diagnostics, env)
@@ -91,14 +91,12 @@ class Host:
             env["MEMSLOT_HOME"] = str(home)
         places = Places.from_env(env)
         loaded = load_config(places, env=env) if config is None else parse_config(dict(config), env=env)
-        known = [*loaded.config.agent_ids(), loaded.config.default_agent_id()]
-        if agent is not None and agent not in known:
-            raise ConfigError(f'there is no agent "{agent}"; the agents are: {", ".join(dict.fromkeys(known))}')
+        agent_id = loaded.config.known_agent_id(agent)
         activation = decide_plugins(loaded, places, env)
         for slot in activation.slots:
             if slot.error is not None:
                 raise SlotError(slot.error)
-        host = cls(loaded, places, activation, agent=agent, env=env)
+        host = cls(loaded, places, activation, agent_id=agent_id, env=env)
         try:
             host._start_plugins()
         except BaseException:

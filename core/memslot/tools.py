@@ -173,7 +173,7 @@ class Tool:
         if len(result.text) <= self.max_result_chars:
             return result
         note = f"\n[cut: {len(result.text)} characters, {self.max_result_chars} shown]"
-        kept = result.text[: max(0, self.max_result_chars - len(note))] + note
+        kept = (result.text[: max(0, self.max_result_chars - len(note))] + note)[: self.max_result_chars]
         return dataclasses.replace(result, text=kept, data=None, truncated=True)
 
     def _limit_data(self, result: ToolResult) -> ToolResult:

@@ -105,15 +105,6 @@ def test_an_unknown_plugin_fails_and_the_likely_one_is_named(memslot, command: s
     assert "pip install memslot-zzz" in done.stderr
 
 
-def test_info_of_an_unknown_plugin_names_the_extra_that_brings_it(memslot) -> None:
-    if "memory-lancedb" in {plugin["id"] for plugin in memslot.json("plugins", "list")["plugins"]}:
-        pytest.skip("memory-lancedb is installed here")
-    memslot.write_config({"plugins": {"slots": {"memory": "memory-lancedb"}}})
-    done = memslot("run", "hello")
-    assert done.returncode == 1
-    assert 'pip install "memslot[lancedb]"' in done.stderr
-
-
 # enable and disable
 
 

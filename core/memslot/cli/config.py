@@ -11,6 +11,7 @@ import click
 from memslot.cli.output import print_json, say_done, say_warning
 
 if TYPE_CHECKING:
+    from memslot.config.load import LoadedConfig
     from memslot.config.paths import Places
 
 
@@ -48,7 +49,7 @@ def get(key: str | None, as_json: bool, show_secrets: bool) -> None:
         say_warning(warning)
     tree: Any = loaded.config.model_dump(by_alias=True, mode="json", exclude_none=key is None)
     if not show_secrets:
-        tree = masked(tree)
+        tree = masked(tree, also=_sensitive_settings(loaded))
     value = get_value(tree, key) if key else tree
     if isinstance(value, str) and not as_json:
         click.echo(value)
@@ -95,7 +96,13 @@ def unset(key: str, project: bool) -> None:
 @command.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def validate(as_json: bool) -> None:
-    """Check the config file and the settings of every plugin in it."""
+    """Check the config file and the settings of every plugin in it.
+
+    \b
+    Examples:
+      memslot config validate
+      memslot config validate --json | jq -r '.problems[].problem'
+    """
     from memslot.config.load import load_config
     from memslot.errors import ConfigError
 
@@ -129,7 +136,12 @@ def validate(as_json: bool) -> None:
 
 @command.command()
 def schema() -> None:
-    """Print the config's JSON Schema, for editors."""
+    """Print the config's JSON Schema, for editors.
+
+    \b
+    Examples:
+      memslot config schema > config.schema.json
+    """
     from memslot.config.model import config_json_schema
 
     print_json(config_json_schema())
@@ -137,7 +149,13 @@ def schema() -> None:
 
 @command.command()
 def path() -> None:
-    """Print which config file is read."""
+    """Print which config file is read.
+
+    \b
+    Examples:
+      memslot config path
+      $EDITOR "$(memslot config path)"
+    """
     click.echo(str(_places().config_file))
 
 
@@ -172,6 +190,14 @@ def _is_trusted(file: Path, places: Places) -> bool:
     from memslot.config.trust import read_trust
 
     return not file.exists() or read_trust(places).state_of(read_project_file(file)) == "trusted"
+
+
+def _sensitive_settings(loaded: LoadedConfig) -> set[str]:
+    """The keys that plugins' manifests call sensitive."""
+    from memslot.plugins.overview import find_plugins
+
+    plugins = find_plugins(loaded, _places(), os.environ).plugins
+    return {f"plugins.entries.{plugin.id}.config.{path}" for plugin in plugins for path in plugin.secret_paths}
 
 
 def _check_plugin_settings(tree: Any) -> list[Any]:

@@ -32,7 +32,12 @@ def command(as_json: bool) -> None:
 @click.command("doctor")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def plugins_doctor(as_json: bool) -> None:
-    """Load every plugin that should run, and say what is wrong with any of them."""
+    """Load every plugin that should run, and say what is wrong with any of them.
+
+    \b
+    Examples:
+      memslot plugins doctor
+    """
     keep_log_quiet()
     _report(examine_plugins(), as_json)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from memslot.cli.output import print_json, print_table
+from memslot.cli.output import print_json, print_table, say_warning
 
 
 @click.command("paths")
@@ -23,7 +23,9 @@ def command(agent: str | None, as_json: bool) -> None:
 
     places = Places.from_env()
     loaded = load_config(places)
-    agent_id = agent or loaded.config.default_agent_id()
+    for warning in loaded.warnings:
+        say_warning(warning)
+    agent_id = loaded.config.known_agent_id(agent)
     settings = loaded.config.memory_search(agent_id)
     paths = {
         "home": str(places.home),

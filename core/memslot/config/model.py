@@ -15,6 +15,7 @@ from memslot.config.paths import AGENT_ID_PATTERN, Places, expand_home
 from memslot.config.qmd_model import Memory
 from memslot.config.search_model import MemorySearch
 from memslot.config.section import Listed, Section, Text
+from memslot.errors import ConfigError
 
 DEFAULT_AGENT = "main"
 FLUSH_SYSTEM_PROMPT = (
@@ -156,6 +157,13 @@ class Config(Section):
         """The agent that is meant when none is named."""
         chosen = (agent.id for agent in self.agents.list if agent.default)
         return next(chosen, self.agent_ids()[0])
+
+    def known_agent_id(self, agent_id: str | None) -> str:
+        """The agent meant: the default one for None; a ConfigError for one that is nowhere."""
+        known = list(dict.fromkeys([*self.agent_ids(), self.default_agent_id()]))
+        if agent_id is not None and agent_id not in known:
+            raise ConfigError(f'there is no agent "{agent_id}"; the agents are: {", ".join(known)}')
+        return self.default_agent_id() if agent_id is None else agent_id
 
     def memory_search(self, agent_id: str | None = None) -> MemorySearch:
         """One agent's search settings: `memory.search`, then the defaults, then what the agent sets."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection
 from typing import Any
 
-from memslot.config.keypath import KeyPath
+from memslot.config.keypath import KeyPath, format_key
 
 HIDDEN = "***"
 LONGEST = 60
@@ -44,16 +45,23 @@ def shown(value: Any, path: KeyPath, *, hide: bool = False) -> str:
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
-def masked(tree: Any, path: KeyPath = ()) -> Any:
-    """A copy of a config tree that can be shown to anybody: every secret is `***`."""
+def masked(tree: Any, path: KeyPath = (), *, also: Collection[str] = ()) -> Any:
+    """A copy of a config tree that can be shown to anybody: every secret is `***`, and what `also` names."""
+    if path and format_key(path) in also and not isinstance(tree, bool | None):
+        return _reference_or_hidden(tree)
     if isinstance(tree, dict):
-        return {key: masked(value, (*path, key)) for key, value in tree.items()}
+        return {key: masked(value, (*path, key), also=also) for key, value in tree.items()}
     if isinstance(tree, list | tuple):
-        return [masked(value, (*path, index)) for index, value in enumerate(tree)]
+        return [masked(value, (*path, index), also=also) for index, value in enumerate(tree)]
     if isinstance(tree, str) and tree and (is_secret_key(path) or _SECRET_VALUES.search(tree)):
-        # A reference names a secret and does not hold it.
-        return tree if re.fullmatch(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}", tree) else HIDDEN
+        return _reference_or_hidden(tree)
     return tree
+
+
+def _reference_or_hidden(value: Any) -> str:
+    """`${NAME}` names a secret and does not hold it."""
+    is_reference = isinstance(value, str) and re.fullmatch(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}", value)
+    return str(value) if is_reference else HIDDEN
 
 
 def _is_secret_name(name: str) -> bool:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from memslot.errors import ProviderError
+
 if TYPE_CHECKING:
     from memslot.config.search_model import MemorySearch
+
+_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 Vector = Sequence[float]
 """One embedding. A numpy array is fine; the host makes it float32, finite and of length 1."""
@@ -85,9 +90,21 @@ class EmbeddingProviderSpec:
     auto_order: int | None = None
     sends_text_away: bool = True
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.id, str) or not _ID.fullmatch(self.id):
+            raise ProviderError(f"a provider's id is 1 to 64 letters, digits, _ or -, not {self.id!r}")
+
 
 def misfit(value: Any) -> str | None:
     """Why something cannot be used as an embedding provider, or None."""
     lacks = [name for name in ("id", "model", "dims", "max_input_tokens") if not hasattr(value, name)]
     lacks += [name for name in ("embed_query", "embed_documents") if not callable(getattr(value, name, None))]
-    return f"{type(value).__name__} lacks {', '.join(lacks)}" if lacks else None
+    if lacks:
+        return f"{type(value).__name__} lacks {', '.join(lacks)}"
+    for name in ("dims", "max_input_tokens"):
+        number = getattr(value, name)
+        if not isinstance(number, int) or isinstance(number, bool) or number < 1:
+            return f"its {name} is {number!r}, not a whole number above 0"
+    if not isinstance(value.model, str) or not value.model:
+        return f"its model is {value.model!r}, not a name"
+    return None

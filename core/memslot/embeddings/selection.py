@@ -97,6 +97,8 @@ class ProviderRegistry:
                 return None, one_line(_hide(lack, options)) or "it is not ready"
             provider = spec.create(options)
             fault = misfit(provider)
+            if fault is None and provider.id != name:
+                fault = f"it calls itself {provider.id!r}"
             return (None, fault) if fault is not None else (provider, "")
         except (Exception, SystemExit) as error:
             text = str(error) if isinstance(error, UnknownProviderError) else describe_error(error)

@@ -20,7 +20,8 @@ def unit_rows(vectors: Sequence[Vector], *, dims: int | None, provider: str) -> 
     import numpy
 
     try:
-        matrix: Any = numpy.asarray(vectors, dtype=numpy.float32)
+        with numpy.errstate(over="ignore"):  # too large for float32: infinite, and so 0 below
+            matrix: Any = numpy.asarray(vectors, dtype=numpy.float32)
     except (TypeError, ValueError) as error:
         raise ProviderError(f"{provider} returned vectors of unequal length or not of numbers: {error}") from None
     if matrix.ndim and len(matrix) == 0:

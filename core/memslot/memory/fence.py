@@ -51,7 +51,10 @@ def _fit(text: str, room: int) -> str:
 
 def strip_recalled(text: str) -> str:
     """Remove recalled blocks, also one whose end is missing, so that memory never remembers itself."""
-    # Again until nothing changes: taking out one block may put the halves of another together.
-    while (stripped := _BLOCK.sub("", text)) != text:
-        text = stripped
-    return text
+    return _BLOCK.sub(_gap, text)
+
+
+def _gap(block: re.Match[str]) -> str:
+    """What is left of a block: a space where what stood around it would grow together into another one."""
+    before, after = block.string[max(0, block.start() - 1) : block.start()], block.string[block.end() : block.end() + 1]
+    return " " if before and after and not before.isspace() else ""

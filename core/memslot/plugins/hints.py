@@ -13,9 +13,15 @@ def install_command(plugin_id: str) -> str:
         requirements = metadata.requires("memslot") or []
     except metadata.PackageNotFoundError:
         requirements = []
+    extras: set[str] = set()
     for requirement in requirements:
         name = re.match(r"[A-Za-z0-9._-]+", requirement)
-        extra = re.search(r"extra\s*==\s*['\"]([^'\"]+)['\"]", requirement)
         if name and name.group() == distribution:
-            return f'pip install "memslot[{extra.group(1)}]"' if extra else "pip install memslot"
+            extra = re.search(r"extra\s*==\s*['\"]([^'\"]+)['\"]", requirement)
+            if extra is None:
+                return "pip install memslot"
+            extras.add(extra.group(1))
+    if extras:
+        # An extra that gathers others names it too; the one of its own is meant.
+        return f'pip install "memslot[{min(extras, key=lambda extra: (extra == "all", extra))}]"'
     return f"pip install {distribution}"

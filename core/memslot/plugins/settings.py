@@ -31,8 +31,10 @@ def schema_validator(schema: Mapping[str, Any]) -> Any:
     """Compile a schema; raises ValueError where it is not a valid one. Never fetches a remote reference."""
     import jsonschema_rs
 
+    # Without `properties` the library reports the value of a refused key, and not which key it is.
+    complete = {"properties": {}, **schema} if schema.get("additionalProperties") is False else dict(schema)
     try:
-        return jsonschema_rs.Draft202012Validator(dict(schema), retriever=_refuse_remote)
+        return jsonschema_rs.Draft202012Validator(complete, retriever=_refuse_remote)
     except jsonschema_rs.ValidationError as error:
         raise ValueError(error.message) from None
     except (jsonschema_rs.ReferencingError, RecursionError) as error:

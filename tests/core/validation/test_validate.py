@@ -254,11 +254,15 @@ def test_printing_at_import_is_told(project: Path) -> None:
 
 
 def test_settings_that_are_required(project: Path) -> None:
-    edit(manifest_of(project), lambda tree: tree["configSchema"].update(required=["zone"]))
+    def require(tree: dict[str, Any]) -> None:
+        tree["configSchema"]["properties"]["place"] = {"type": "string"}
+        tree["configSchema"]["required"] = ["place"]
+
+    edit(manifest_of(project), require)
     told = problems(project)["load"]
-    assert "config.zone: is required" in told
+    assert "config.place: is required" in told
     assert "--settings" in told
-    assert check(project, "--settings", '{"zone": "UTC"}')["ok"]
+    assert check(project, "--settings", '{"place": "here"}')["ok"]
 
 
 @pytest.mark.parametrize("settings", ["{", "[1]", "7"])

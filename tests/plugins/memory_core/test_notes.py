@@ -82,7 +82,7 @@ def test_undecodable_note_is_searched_all_the_same(host: Host, workspace: Path) 
 
 
 def test_secret_in_a_note_is_not_recalled(host: Host, workspace: Path) -> None:
-    (workspace / "MEMORY.md").write_text("The deploy key is sk-abcdefghijklmnopqrstuvwx for staging.\n")
+    (workspace / "MEMORY.md").write_text("The deploy key is sk-abcdefghijklmnop12345678 for staging.\n")
     with host.run("what is the deploy key for staging?") as run:
         assert "sk-abc" not in run.context
         assert "[redacted]" in run.context

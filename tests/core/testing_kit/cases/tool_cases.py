@@ -110,13 +110,6 @@ class TestTooSlow(Base):
         return "late"
 
 
-class TestHugeData(Base):
-    options = {"max_result_chars": 500}  # noqa: RUF012
-
-    def execute(self, args):
-        return ToolResult("short", data=["long"] * 10_000)
-
-
 class TestDataIsNoJson(Base):
     def execute(self, args):
         return ToolResult("fine", data={1, 2, 3})
