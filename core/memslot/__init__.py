@@ -26,15 +26,20 @@ if TYPE_CHECKING:
     from memslot.embeddings.contract import EmbeddingProvider as EmbeddingProvider
     from memslot.embeddings.contract import EmbeddingProviderSpec as EmbeddingProviderSpec
     from memslot.embeddings.contract import ProviderOptions as ProviderOptions
+    from memslot.embeddings.contract import SearchAdvice as SearchAdvice
+    from memslot.embeddings.contract import provider_key as provider_key
     from memslot.embeddings.selection import Selection as Selection
     from memslot.errors import ConfigError as ConfigError
     from memslot.errors import HookError as HookError
+    from memslot.errors import InputTooLargeError as InputTooLargeError
     from memslot.errors import ManifestError as ManifestError
     from memslot.errors import MemslotError as MemslotError
     from memslot.errors import NameClashError as NameClashError
     from memslot.errors import PluginError as PluginError
     from memslot.errors import PluginLoadError as PluginLoadError
+    from memslot.errors import ProviderBusyError as ProviderBusyError
     from memslot.errors import ProviderError as ProviderError
+    from memslot.errors import ProviderRefusedError as ProviderRefusedError
     from memslot.errors import SlotError as SlotError
     from memslot.errors import ToolArgumentsError as ToolArgumentsError
     from memslot.errors import ToolError as ToolError
@@ -62,17 +67,26 @@ _HOMES = {
     "config.model": ["Config"],
     "config.paths": ["Places"],
     "diagnostics": ["Diagnostic"],
-    "embeddings.contract": ["EmbeddingProvider", "EmbeddingProviderSpec", "ProviderOptions"],
+    "embeddings.contract": [
+        "EmbeddingProvider",
+        "EmbeddingProviderSpec",
+        "ProviderOptions",
+        "SearchAdvice",
+        "provider_key",
+    ],
     "embeddings.selection": ["Selection"],
     "errors": [
         "ConfigError",
         "HookError",
+        "InputTooLargeError",
         "ManifestError",
         "MemslotError",
         "NameClashError",
         "PluginError",
         "PluginLoadError",
+        "ProviderBusyError",
         "ProviderError",
+        "ProviderRefusedError",
         "SlotError",
         "ToolArgumentsError",
         "ToolError",

@@ -12,7 +12,10 @@ MemslotError
 ├── ToolError              a tool call went wrong
 │   └── ToolArgumentsError the arguments do not fit the tool's schema
 └── ProviderError          an embedding provider cannot be used
-    └── UnknownProviderError  no active plugin registers a provider of that name
+    ├── UnknownProviderError  no active plugin registers a provider of that name
+    ├── ProviderBusyError     it may work again soon: worth another try
+    ├── ProviderRefusedError  a key or a quota: another try will not help
+    └── InputTooLargeError    the request is larger than it takes: worth splitting
 
 A message is one sentence for a person: what is wrong, why, and what to do next.
 """
@@ -81,3 +84,20 @@ class ProviderError(MemslotError):
 
 class UnknownProviderError(ProviderError):
     """No active plugin registers an embedding provider of that name."""
+
+
+class ProviderBusyError(ProviderError):
+    """The provider may work again soon: too many requests, a server's fault, a lost connection."""
+
+    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+        """How many seconds the provider asked to wait, if it did."""
+
+
+class ProviderRefusedError(ProviderError):
+    """The provider will not serve this key, account or model; trying again will not help."""
+
+
+class InputTooLargeError(ProviderError):
+    """The provider takes less at once; the same texts in smaller requests may work."""

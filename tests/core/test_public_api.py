@@ -11,7 +11,6 @@ import memslot.errors
 import pytest
 
 PUBLIC = [
-    "__version__",
     "AgentRun",
     "AgentStart",
     "AsyncAgentRun",
@@ -23,6 +22,7 @@ PUBLIC = [
     "HOST_API",
     "HookError",
     "Host",
+    "InputTooLargeError",
     "ManifestError",
     "Memory",
     "MemoryHit",
@@ -36,9 +36,12 @@ PUBLIC = [
     "PluginError",
     "PluginLoadError",
     "PromptSection",
+    "ProviderBusyError",
     "ProviderError",
     "ProviderOptions",
+    "ProviderRefusedError",
     "RunInfo",
+    "SearchAdvice",
     "Selection",
     "Session",
     "SlotError",
@@ -50,8 +53,10 @@ PUBLIC = [
     "ToolResult",
     "TrustError",
     "UnknownProviderError",
+    "__version__",
     "fence",
     "hookimpl",
+    "provider_key",
     "redact",
     "strip_recalled",
 ]

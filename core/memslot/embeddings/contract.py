@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +14,7 @@ from memslot.errors import ProviderError
 if TYPE_CHECKING:
     from memslot.config.search_model import MemorySearch
 
+DEFAULT_BATCH_ITEMS = 100
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 Vector = Sequence[float]
@@ -43,6 +46,60 @@ class EmbeddingProvider(Protocol):
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
         """Embed texts to be found; one vector each, in their order."""
+
+
+@dataclass(frozen=True)
+class SearchAdvice:
+    """What a provider knows about itself that hybrid search should heed, unless the person set it.
+
+    `scripts` names the Unicode scripts it understands ("LATIN", "HAN", …); None means all. A query in
+    another script is better searched by words alone.
+    """
+
+    vector_weight: float = 0.7
+    text_weight: float = 0.3
+    min_score: float = 0.35
+    scripts: frozenset[str] | None = None
+
+
+@runtime_checkable
+class HasTokenVectors(Protocol):
+    """An optional part: one vector per token, for late interaction."""
+
+    def token_vectors(self, text: str) -> Sequence[Vector]:
+        """The vectors of a text's tokens, in their order."""
+
+
+def advice_of(provider: EmbeddingProvider) -> SearchAdvice:
+    """A provider's own `advice`, or what fits strong remote models."""
+    advice = getattr(provider, "advice", None)
+    return advice if isinstance(advice, SearchAdvice) else SearchAdvice()
+
+
+def batch_items_of(provider: EmbeddingProvider) -> int:
+    """How many texts one request may hold: the provider's `max_batch_items`, or a number that all take."""
+    cap = getattr(provider, "max_batch_items", None)
+    return cap if isinstance(cap, int) and cap > 0 else DEFAULT_BATCH_ITEMS
+
+
+def key_of(provider: EmbeddingProvider) -> str:
+    """What makes two providers' vectors comparable: the provider's `key`, or a digest of its id and model."""
+    key = getattr(provider, "key", None)
+    return key if isinstance(key, str) and key else provider_key(provider.id, provider.model)
+
+
+def provider_key(
+    provider_id: str, model: str, *, base_url: str | None = None, headers: Mapping[str, str] | None = None
+) -> str:
+    """SHA-256 of provider, address, model and those headers that carry no key."""
+    plain = sorted((name.lower(), value) for name, value in (headers or {}).items() if not _is_auth_header(name))
+    parts = [provider_id, (base_url or "").rstrip("/"), model, plain]
+    return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()
+
+
+def _is_auth_header(name: str) -> bool:
+    folded = name.lower()
+    return any(word in folded for word in ("auth", "key", "token", "secret", "cookie"))
 
 
 @dataclass(frozen=True)
