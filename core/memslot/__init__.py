@@ -23,13 +23,21 @@ if TYPE_CHECKING:
     from memslot.config.model import Config as Config
     from memslot.config.paths import Places as Places
     from memslot.diagnostics import Diagnostic as Diagnostic
+    from memslot.embeddings.cache import CacheKey as CacheKey
+    from memslot.embeddings.cache import EmbeddingCache as EmbeddingCache
+    from memslot.embeddings.cache import MemoryCache as MemoryCache
     from memslot.embeddings.contract import EmbeddingProvider as EmbeddingProvider
     from memslot.embeddings.contract import EmbeddingProviderSpec as EmbeddingProviderSpec
     from memslot.embeddings.contract import ProviderOptions as ProviderOptions
     from memslot.embeddings.contract import SearchAdvice as SearchAdvice
     from memslot.embeddings.contract import provider_key as provider_key
+    from memslot.embeddings.jobs import BatchJobs as BatchJobs
+    from memslot.embeddings.jobs import BatchState as BatchState
+    from memslot.embeddings.jobs import embed_in_batches as embed_in_batches
+    from memslot.embeddings.pipeline import EmbeddingPipeline as EmbeddingPipeline
     from memslot.embeddings.selection import Selection as Selection
     from memslot.errors import ConfigError as ConfigError
+    from memslot.errors import EmbeddingCancelledError as EmbeddingCancelledError
     from memslot.errors import HookError as HookError
     from memslot.errors import InputTooLargeError as InputTooLargeError
     from memslot.errors import ManifestError as ManifestError
@@ -67,6 +75,7 @@ _HOMES = {
     "config.model": ["Config"],
     "config.paths": ["Places"],
     "diagnostics": ["Diagnostic"],
+    "embeddings.cache": ["CacheKey", "EmbeddingCache", "MemoryCache"],
     "embeddings.contract": [
         "EmbeddingProvider",
         "EmbeddingProviderSpec",
@@ -74,9 +83,12 @@ _HOMES = {
         "SearchAdvice",
         "provider_key",
     ],
+    "embeddings.jobs": ["BatchJobs", "BatchState", "embed_in_batches"],
+    "embeddings.pipeline": ["EmbeddingPipeline"],
     "embeddings.selection": ["Selection"],
     "errors": [
         "ConfigError",
+        "EmbeddingCancelledError",
         "HookError",
         "InputTooLargeError",
         "ManifestError",

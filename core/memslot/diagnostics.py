@@ -8,6 +8,8 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from memslot.memory.redact import redact
+
 _KEPT = 1000
 
 logger = logging.getLogger("memslot.plugins")
@@ -38,7 +40,8 @@ class Diagnostics:
     def add(
         self, plugin: str, stage: str, message: str, *, level: str = "error", duration_ms: float | None = None
     ) -> Diagnostic:
-        event = Diagnostic(plugin, stage, one_line(message), level, duration_ms)
+        # A plugin's own exception may hold the key it was refused with.
+        event = Diagnostic(plugin, stage, one_line(redact(message)), level, duration_ms)
         with self._lock:
             self._events.append(event)
         logger.log(logging.ERROR if level == "error" else logging.WARNING, "%s", event)

@@ -11,6 +11,7 @@ MemslotError
 ├── NameClashError         two active plugins register one tool, command or provider name
 ├── ToolError              a tool call went wrong
 │   └── ToolArgumentsError the arguments do not fit the tool's schema
+├── EmbeddingCancelledError  somebody asked to stop before all texts were embedded
 └── ProviderError          an embedding provider cannot be used
     ├── UnknownProviderError  no active plugin registers a provider of that name
     ├── ProviderBusyError     it may work again soon: worth another try
@@ -76,6 +77,10 @@ class ToolError(MemslotError):
 
 class ToolArgumentsError(ToolError):
     """The arguments do not fit the tool's parameters."""
+
+
+class EmbeddingCancelledError(MemslotError):
+    """Somebody asked to stop before all texts were embedded; what was finished is in the cache."""
 
 
 class ProviderError(MemslotError):

@@ -269,15 +269,20 @@ class Host:
                 return
             self._closed = True
         forget(self)
-        self._lifecycle.close()
-        if self.memory is not None and self.memory_owner is not None:
-            _, error, seconds = self._runner.call_function(
-                self.memory_owner, "close", self.memory.close, budget=END_BUDGET_SECONDS
-            )
-            if error is not None:
-                said = describe_error(error)
-                self.diagnostics.add(self.memory_owner, "close", said, duration_ms=seconds * 1000)
-        self._runner.close()
+        try:
+            self._lifecycle.close()
+        finally:  # in strict mode a plugin's last word may raise
+            self._close_memory()
+            self._runner.close()
+
+    def _close_memory(self) -> None:
+        if self.memory is None or self.memory_owner is None:
+            return
+        _, error, seconds = self._runner.call_function(
+            self.memory_owner, "close", self.memory.close, budget=END_BUDGET_SECONDS
+        )
+        if error is not None:
+            self.diagnostics.add(self.memory_owner, "close", describe_error(error), duration_ms=seconds * 1000)
 
     async def aclose(self) -> None:
         """The async twin of close."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from memslot.agent.events import CHAT_TYPES
 from memslot.diagnostics import describe_error, one_line
 from memslot.errors import ToolArgumentsError, ToolError
 
@@ -61,6 +62,8 @@ class Tool:
     read_only: bool = False
     destructive: bool = False
     idempotent: bool = False
+    open_world: bool = False
+    """Whether it reaches beyond this machine's memory, such as to the web."""
     chat_types: tuple[ChatType, ...] | None = None
     max_result_chars: int = MAX_RESULT_CHARS
     timeout_seconds: float = TIMEOUT_SECONDS
@@ -74,6 +77,11 @@ class Tool:
             raise ToolError(f"tool {self.name!r} needs a callable `execute`")
         if not _is_model(self.parameters) and not isinstance(self.parameters, Mapping):
             raise ToolError(f"tool {self.name!r}: `parameters` is a pydantic model or a JSON Schema")
+        if self.chat_types is not None and not set(_listed(self.chat_types)) <= set(CHAT_TYPES):
+            raise ToolError(f"tool {self.name!r}: `chat_types` is a tuple of {', '.join(CHAT_TYPES)}")
+        for limit in (self.max_result_chars, self.timeout_seconds):
+            if not isinstance(limit, int | float) or limit <= 0:
+                raise ToolError(f"tool {self.name!r}: its limits must be numbers above 0")
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -153,12 +161,14 @@ class Tool:
             parameters = inspect.signature(self.execute).parameters.values()
         except (TypeError, ValueError):
             return False
-        needed = [p for p in parameters if p.kind in kinds and p.default is inspect.Parameter.empty]
-        return len(needed) >= 2
+        second = [p for p in parameters if p.kind in kinds][1:2]
+        return bool(second) and (second[0].name == "call" or second[0].default is inspect.Parameter.empty)
 
     def render(self, value: Any) -> ToolResult:
         """Turn what `execute` returned into a result no longer than the tool allows."""
         if isinstance(value, ToolResult):
+            if not isinstance(value.text, str):
+                raise ToolError(f"it returned a ToolResult whose text is {type(value.text).__name__}")
             return self._limit(self._limit_data(value))
         if value is None:
             value = "done"
@@ -200,7 +210,7 @@ class Tool:
             "readOnlyHint": self.read_only,
             "destructiveHint": self.destructive,
             "idempotentHint": self.idempotent or self.read_only,
-            "openWorldHint": False,
+            "openWorldHint": self.open_world,
         }
         if self.title:
             annotations["title"] = self.title
@@ -210,6 +220,11 @@ class Tool:
             "inputSchema": self.schema,
             "annotations": annotations,
         }
+
+
+def _listed(value: Any) -> list[Any]:
+    """The items of a list or tuple of texts; anything else is one odd item."""
+    return list(value) if isinstance(value, list | tuple) and all(isinstance(i, str) for i in value) else [None]
 
 
 def _is_model(value: object) -> TypeIs[type[BaseModel]]:

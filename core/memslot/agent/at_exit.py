@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -35,4 +36,5 @@ def _close_all() -> None:
     with _lock:
         closers = list(_closers.values())
     for close in closers:
-        close()
+        with contextlib.suppress(Exception):  # one host's strict mode is no reason to forget the others
+            close()

@@ -21,6 +21,12 @@ class PromptSection:
     requires_tools: tuple[str, ...] = ()
     in_minimal: bool = False
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.heading, str) or not (isinstance(self.text, str) or callable(self.text)):
+            raise TypeError("a PromptSection has a heading and a text, or a function that writes it")
+        if not isinstance(self.requires_tools, list | tuple):
+            raise TypeError("PromptSection.requires_tools is a tuple of tool names")
+
     def applies(self, mode: PromptMode, tools: Collection[str]) -> bool:
         return (mode == "full" or self.in_minimal) and all(name in tools for name in self.requires_tools)
 

@@ -61,8 +61,8 @@ class ToolCalls:
         if isinstance(error, ToolArgumentsError):
             raise error
         said = _explain(error, tool)
-        self._diagnostics.add(plugin_id, f"tool {tool.name}", said, duration_ms=seconds * 1000)
-        raise ToolArgumentsError(f"{tool.name} failed: {one_line(said)}")
+        event = self._diagnostics.add(plugin_id, f"tool {tool.name}", said, duration_ms=seconds * 1000)
+        raise ToolArgumentsError(f"{tool.name} failed: {event.message}")
 
     def _ask_plugins(self, run: RunInfo, name: str, args: Mapping[str, Any]) -> tuple[Mapping[str, Any], str | None]:
         """Let plugins look at a call in turn: the arguments to use, and a refusal if there was one."""
@@ -74,27 +74,25 @@ class ToolCalls:
                 continue
             verdict: ToolCallVerdict = answer.value
             if verdict.block is not None:
-                return args, one_line(verdict.block)
+                return args, one_line(verdict.block) or "no reason was given"
             if verdict.args is not None:
                 args = dict(verdict.args)
         return args, None
 
     def _execute(self, tool: Tool, parsed: Any, run: RunInfo) -> tuple[ToolResult, float]:
         plugin_id = self._registries.tools[tool.name][0]
-        value, error, seconds = self._runner.call_function(
+        result, error, seconds = self._runner.call_function(
             plugin_id,
             tool.name,
             lambda: tool.invoke(parsed, ToolCall(run.session)),
             budget=tool.timeout_seconds,
+            convert=tool.render,
         )
         if error is None:
-            try:
-                return tool.render(value), seconds
-            except Exception as fault:  # a value that cannot be turned into JSON
-                error = fault
+            return result, seconds
         said = _explain(error, tool)
-        self._diagnostics.add(plugin_id, f"tool {tool.name}", said, duration_ms=seconds * 1000)
-        return ToolResult(f"{tool.name} failed: {one_line(said)}", is_error=True), seconds
+        event = self._diagnostics.add(plugin_id, f"tool {tool.name}", said, duration_ms=seconds * 1000)
+        return ToolResult(f"{tool.name} failed: {event.message}", is_error=True), seconds
 
 
 def _usable_verdict(value: Any) -> str | None:

@@ -17,6 +17,7 @@ BUILT_IN = {
     "init": ("memslot.cli.init", "Make a home, a config and a workspace to start with."),
     "run": ("memslot.cli.run", "Show what an agent would be given for a prompt."),
     "plugins": ("memslot.cli.plugins", "List, switch, install, check and write plugins."),
+    "embed": ("memslot.cli.embed", "Ask embedding providers what they can do."),
     "config": ("memslot.cli.config", "Read and change the settings."),
     "doctor": ("memslot.cli.doctor", "Say what is wrong and what to do."),
     "paths": ("memslot.cli.paths", "Print where everything is kept."),

@@ -77,8 +77,8 @@ def _run_pip(arguments: list[str]) -> None:
         raise click.ClickException(
             f"there is no pip in {sys.prefix}; install the package with the tool that made this environment"
         )
-    # pip's report is progress, not a result.
-    done = subprocess.run([sys.executable, "-m", "pip", *arguments], stdout=sys.stderr, check=False)
+    # pip's report is progress, not a result. -P: a pip.py in the current folder is not pip.
+    done = subprocess.run([sys.executable, "-P", "-m", "pip", *arguments], stdout=sys.stderr, check=False)
     importlib.invalidate_caches()
     if done.returncode != 0:
         raise click.ClickException(f"pip could not do it (exit code {done.returncode}); its report is above")

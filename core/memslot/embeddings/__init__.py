@@ -1,1 +1,1 @@
-"""Embedding providers: the contract, and the choice between them."""
+"""Embeddings: what a provider is, the choice between several, and the pipeline that asks one for many texts."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from memslot.config.search_model import MemorySearch
 
 DEFAULT_BATCH_ITEMS = 100
+QUERY_SECONDS, BATCH_SECONDS = 60.0, 120.0
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 Vector = Sequence[float]
@@ -80,6 +81,15 @@ def batch_items_of(provider: EmbeddingProvider) -> int:
     """How many texts one request may hold: the provider's `max_batch_items`, or a number that all take."""
     cap = getattr(provider, "max_batch_items", None)
     return cap if isinstance(cap, int) and cap > 0 else DEFAULT_BATCH_ITEMS
+
+
+def timeouts_of(provider: EmbeddingProvider) -> tuple[float, float]:
+    """Seconds for a query and for a batch: the provider's `query_timeout` and `batch_timeout`, or what fits servers."""
+    query, batch = getattr(provider, "query_timeout", None), getattr(provider, "batch_timeout", None)
+    return (
+        float(query) if isinstance(query, int | float) and query > 0 else QUERY_SECONDS,
+        float(batch) if isinstance(batch, int | float) and batch > 0 else BATCH_SECONDS,
+    )
 
 
 def key_of(provider: EmbeddingProvider) -> str:

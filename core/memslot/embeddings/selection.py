@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memslot.diagnostics import describe_error, one_line
 from memslot.embeddings.contract import EmbeddingProvider, EmbeddingProviderSpec, ProviderOptions, misfit
+from memslot.embeddings.waiting import call_within
 from memslot.errors import NameClashError, UnknownProviderError
 
 if TYPE_CHECKING:
     from memslot.config.search_model import MemorySearch
 
 AUTO, NONE = "auto", "none"
+CREATE_SECONDS = 30.0
+"""Long enough to load a model; a provider that takes longer is passed over."""
 
 
 @dataclass(frozen=True)
@@ -32,12 +35,38 @@ class Selection:
         got = self.provider.id if self.provider is not None else NONE
         return self.requested not in (AUTO, got)
 
+    def to_json(self) -> dict[str, Any]:
+        """The choice as JSON, under keys that scripts can rely on."""
+        provider = self.provider
+        return {
+            "requested": self.requested,
+            "provider": provider.id if provider is not None else None,
+            "model": provider.model if provider is not None else None,
+            "dims": provider.dims if provider is not None else None,
+            "reason": self.reason,
+            "keywordsOnly": provider is None,
+            "degraded": self.is_degraded,
+            "passedOver": [{"provider": name, "reason": why} for name, why in self.passed_over],
+        }
+
+
+@dataclass(frozen=True)
+class ProviderReport:
+    """A registered provider as a person sees it: whose it is, and what it lacks to be used, if anything."""
+
+    id: str
+    plugin: str
+    lack: str | None
+    sends_text_away: bool
+    auto_order: float | None
+
 
 class ProviderRegistry:
     """The providers of all active plugins."""
 
-    def __init__(self, env: Mapping[str, str] | None = None) -> None:
+    def __init__(self, env: Mapping[str, str] | None = None, *, create_seconds: float = CREATE_SECONDS) -> None:
         self._env = os.environ if env is None else env
+        self._create_seconds = create_seconds
         self._specs: dict[str, tuple[str, EmbeddingProviderSpec]] = {}
 
     def add(self, plugin_id: str, specs: Iterable[EmbeddingProviderSpec]) -> None:
@@ -55,6 +84,19 @@ class ProviderRegistry:
     @property
     def specs(self) -> tuple[EmbeddingProviderSpec, ...]:
         return tuple(spec for _, spec in self._specs.values())
+
+    def report(self, settings: MemorySearch) -> list[ProviderReport]:
+        """What each registered provider would need to be used; in the order of "auto", then by name. Creates none."""
+        reports = []
+        for plugin_id, spec in self._specs.values():
+            order = spec.auto_order if isinstance(spec.auto_order, int | float) else None
+            options = self._options_for(spec.id, settings)
+            try:
+                lack = call_within(self._create_seconds, lambda spec=spec, options=options: _lack(spec, options))  # type: ignore[misc]
+            except (Exception, SystemExit) as error:
+                lack = self._fault(error, options)
+            reports.append(ProviderReport(spec.id, plugin_id, lack, bool(spec.sends_text_away), order))
+        return sorted(reports, key=lambda each: (each.auto_order is None, each.auto_order or 0, each.id))
 
     def select(self, settings: MemorySearch) -> Selection:
         """Choose by the settings. A provider that nobody named is never sent any text, except by "auto"."""

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from memslot.embeddings.contract import Vector
 
     Matrix = numpy.ndarray[tuple[int, int], numpy.dtype[numpy.float32]]
+    Row = numpy.ndarray[tuple[int], numpy.dtype[numpy.float32]]
 
 
 def unit_rows(vectors: Sequence[Vector], *, dims: int | None, provider: str) -> Matrix:
@@ -37,3 +38,8 @@ def unit_rows(vectors: Sequence[Vector], *, dims: int | None, provider: str) -> 
     lengths[lengths == 0] = 1.0
     rows: Matrix = (matrix / lengths).astype(numpy.float32)
     return rows
+
+
+def is_zero(row: Row) -> bool:
+    """Whether a vector says nothing: it is like every other one, and so is never compared."""
+    return not row.any()

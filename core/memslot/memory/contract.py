@@ -45,6 +45,12 @@ class MemoryStatus:
     problems: Sequence[str] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        if isinstance(self.problems, str) or not isinstance(self.problems, Sequence):
+            raise TypeError("MemoryStatus.problems is a list of sentences")
+        if not isinstance(self.counts, Mapping) or not isinstance(self.details, Mapping):
+            raise TypeError("MemoryStatus.counts and .details are mappings")
+
     @property
     def is_healthy(self) -> bool:
         return not self.problems

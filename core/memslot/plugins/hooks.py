@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 
 from memslot import hookspecs
+from memslot.config.spelling import nearest
 from memslot.diagnostics import Diagnostics, describe_error
 from memslot.errors import HookError
 from memslot.plugins.isolation import own_copy
@@ -34,6 +35,17 @@ def expect(kind: type[Any]) -> Accept:
         return f"returned {type(value).__name__} where {kind.__name__} was due"
 
     return accept
+
+
+class _Unusable(Exception):
+    """An implementation returned something that cannot be used."""
+
+
+def _check(accept: Accept | None, value: Any) -> Any:
+    """Look at an answer in the plugin's own thread: it may be a generator, or anything else that runs code."""
+    if accept is not None and value is not None and (reason := accept(value)) is not None:
+        raise _Unusable(reason)
+    return value
 
 
 @dataclass(frozen=True)
@@ -65,6 +77,7 @@ class HookRunner:
         self._contexts: dict[str, PluginContext] = {}
         self._timeouts: dict[str, float] = {}
         self._lanes: dict[str, Lane] = {}
+        self._is_closed = False
 
     def add(self, plugin: object, context: PluginContext, timeout_ms: int | None = None) -> list[str]:
         """Register a plugin's implementations; give the names of the hooks it implements.
@@ -72,12 +85,14 @@ class HookRunner:
         Raises pluggy's PluginValidationError where an implementation does not fit its hook.
         """
         plugin_id = context.plugin_id
-        self._manager.register(plugin, name=plugin_id)
         try:
+            self._manager.register(plugin, name=plugin_id)
             callers = self._manager.get_hookcallers(plugin) or []
             self._refuse_misfits(plugin, [caller.name for caller in callers])
-        except pluggy.PluginValidationError:
-            self._manager.unregister(plugin)
+        except BaseException:
+            # A plugin that was refused at its second hook must not stay with its first.
+            if self._manager.is_registered(plugin):
+                self._manager.unregister(plugin)
             raise
         self._contexts[plugin_id] = context
         self._lanes[plugin_id] = Lane(plugin_id)
@@ -89,8 +104,10 @@ class HookRunner:
         for name in hooks:
             caller: pluggy.HookCaller = getattr(self._manager.hook, name)
             if not caller.has_spec():
-                known = ", ".join(sorted(n for n in vars(self._manager.hook) if not n.startswith("_")))
-                raise pluggy.PluginValidationError(plugin, f"there is no hook {name!r}; the hooks are {known}")
+                known = [n for n in vars(hookspecs) if hasattr(getattr(hookspecs, n), "memslot_budget")]
+                meant = nearest(name, known)
+                hint = f'did you mean "{meant}"?' if meant else f"the hooks are {', '.join(known)}"
+                raise pluggy.PluginValidationError(plugin, f"there is no hook {name!r}; {hint}")
             for impl in caller.get_hookimpls():
                 if impl.plugin is plugin and (impl.hookwrapper or impl.wrapper):
                     message = f"{name} is a wrapper; memslot calls each implementation by itself"
@@ -113,27 +130,35 @@ class HookRunner:
     def call_all(self, hook: str, *, accept: Accept | None = None, **arguments: Any) -> list[Answer]:
         """Call all implementations at the same time; give the answers other than None in order of priority."""
         pending = [
-            call for impl in self._implementations(hook) if (call := self._start(hook, impl, arguments)) is not None
+            call
+            for impl in self._implementations(hook)
+            if (call := self._start(hook, impl, arguments, accept)) is not None
         ]
-        answers = [self._finish(call, accept) for call in pending]
+        answers = [self._finish(call) for call in pending]
         return [answer for answer in answers if answer is not None]
 
     def call_one(self, plugin_id: str, hook: str, *, accept: Accept | None = None, **arguments: Any) -> Answer | None:
         """Call one plugin's implementation, if it has one."""
         for impl in self._implementations(hook):
-            if impl.plugin_name == plugin_id and (pending := self._start(hook, impl, arguments)):
-                return self._finish(pending, accept)
+            if impl.plugin_name == plugin_id and (pending := self._start(hook, impl, arguments, accept)):
+                return self._finish(pending)
         return None
 
     def call_function(
-        self, plugin_id: str, stage: str, function: Callable[[], Any], *, budget: float
+        self,
+        plugin_id: str,
+        stage: str,
+        function: Callable[[], Any],
+        *,
+        budget: float,
+        convert: Callable[[Any], Any] | None = None,
     ) -> tuple[Any, BaseException | None, float]:
         """Run a function that a plugin handed over (a tool, a prompt section) under the same protection.
 
         Gives the value, the error if there was one, and the duration in seconds; records nothing.
         """
         try:
-            call = self._lanes[plugin_id].start(function, budget, stage)
+            call = self._lanes[plugin_id].start(function, budget, stage, convert)
         except NotStarted as error:
             return None, error, 0.0
         try:
@@ -149,13 +174,19 @@ class HookRunner:
             self.call_all(hook, **arguments)
             return
         for impl in self._implementations(hook):
+            if self._is_closed:
+                self._report(impl.plugin_name, hook, "was not called: the host is closed", None)
+                continue
             job = functools.partial(self._call_quietly, hook, impl, arguments)
-            self._lanes[impl.plugin_name].enqueue(job)
+            try:
+                self._lanes[impl.plugin_name].enqueue(job)
+            except NotStarted as error:
+                self._report(impl.plugin_name, hook, str(error), None)
 
     def _call_quietly(self, hook: str, impl: pluggy.HookImpl, arguments: Mapping[str, Any]) -> None:
-        pending = self._start(hook, impl, arguments)
+        pending = self._start(hook, impl, arguments, None)
         if pending is not None:
-            self._finish(pending, None)
+            self._finish(pending)
 
     def drain(self, budget: float) -> None:
         """Wait for what runs in the background, at most `budget` seconds in all."""
@@ -167,29 +198,34 @@ class HookRunner:
                 self.diagnostics.add(plugin_id, "close", message)
 
     def close(self) -> None:
+        """Stop the plugins' loops; what is called after this in the background is refused."""
+        self._is_closed = True
         for lane in self._lanes.values():
             lane.close()
 
-    def _start(self, hook: str, impl: pluggy.HookImpl, arguments: Mapping[str, Any]) -> _Pending | None:
+    def _start(
+        self, hook: str, impl: pluggy.HookImpl, arguments: Mapping[str, Any], accept: Accept | None
+    ) -> _Pending | None:
         plugin_id = impl.plugin_name
         given = {**arguments, "ctx": self._contexts[plugin_id]}
         chosen = {name: own_copy(given[name]) for name in impl.argnames if name in given}
         budget = self.budget_of(hook, plugin_id)
         try:
-            call = self._lanes[plugin_id].start(lambda: impl.function(**chosen), budget, hook)
+            call = self._lanes[plugin_id].start(
+                lambda: impl.function(**chosen), budget, hook, functools.partial(_check, accept)
+            )
         except NotStarted as error:
             self._report(plugin_id, hook, str(error), None)
             return None
         return _Pending(plugin_id, hook, call, budget)
 
-    def _finish(self, pending: _Pending, accept: Accept | None) -> Answer | None:
+    def _finish(self, pending: _Pending) -> Answer | None:
         plugin_id, hook, call = pending.plugin, pending.hook, pending.call
         try:
             value = call.result()
-            if accept is not None and value is not None and (reason := accept(value)) is not None:
-                self._report(plugin_id, hook, reason, call.duration_ms)
-                return None
             return None if value is None else Answer(plugin_id, value)
+        except _Unusable as error:
+            self._report(plugin_id, hook, str(error), call.duration_ms)
         except OutOfTime:
             self._report(plugin_id, hook, f"did not finish within {pending.budget:g} s", call.duration_ms)
         except HookError:

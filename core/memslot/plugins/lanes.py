@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import inspect
+import logging
 import threading
 import time
 from collections import deque
@@ -18,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import asyncio
+
+logger = logging.getLogger("memslot.plugins")
 
 _MAX_LEFT_BEHIND = 4
 _LOOP_ANSWERS_WITHIN = 0.25
@@ -47,9 +50,17 @@ def start_thread(work: Callable[[], Any], name: str) -> None:
 class Call:
     """One call of a plugin's function, under way in a thread."""
 
-    def __init__(self, lane: Lane, function: Callable[[], Any], budget: float, name: str) -> None:
+    def __init__(
+        self,
+        lane: Lane,
+        function: Callable[[], Any],
+        budget: float,
+        name: str,
+        convert: Callable[[Any], Any] | None,
+    ) -> None:
         self._lane = lane
         self._function = function
+        self._convert = convert
         self._budget = budget
         self._done = threading.Event()
         self._value: Any = None
@@ -64,7 +75,7 @@ class Call:
             value = self._function()
             if inspect.iscoroutine(value):
                 value = self._lane.run_coroutine(value, self._budget)
-            self._value = value
+            self._value = value if self._convert is None else self._convert(value)
         except BaseException as error:  # a plugin may even call sys.exit
             self._error = error
         finally:
@@ -102,27 +113,37 @@ class Lane:
         self._is_working = False
         self._idle = threading.Condition(self._lock)
 
-    def start(self, function: Callable[[], Any], budget: float, name: str) -> Call:
-        """Begin a call; `Call.result()` waits for it."""
+    def start(
+        self,
+        function: Callable[[], Any],
+        budget: float,
+        name: str,
+        convert: Callable[[Any], Any] | None = None,
+    ) -> Call:
+        """Begin a call; `Call.result()` waits for it. `convert` is applied to its value in the same thread."""
         with self._lock:
             self._left_behind = [call for call in self._left_behind if not call.is_done]
             if len(self._left_behind) >= _MAX_LEFT_BEHIND:
                 raise NotStarted("was not called: earlier calls of this plugin never came back")
         try:
-            return Call(self, function, budget, f"memslot {self.plugin_id} {name}")
-        except RuntimeError as error:  # no more threads, or Python is ending
+            return Call(self, function, budget, f"memslot {self.plugin_id} {name}", convert)
+        except RuntimeError as error:  # no more threads
             raise NotStarted(f"was not called: {error}") from None
 
     def leave_behind(self, call: Call) -> None:
+        """Note a call that ran out of time, and give up the loop if that call blocks it."""
         with self._lock:
             self._left_behind.append(call)
+            loop = self._loop
+        if loop is not None and not _answers(loop):
+            self._retire(loop)
 
     def run_coroutine(self, coroutine: Any, budget: float) -> Any:
         """Run a coroutine on the lane's loop and wait for it; past the budget it is cancelled."""
-        import asyncio
+        import asyncio  # a twentieth of a second, for plugins that have a coroutine
 
         try:
-            loop = self._answering_loop()
+            loop = self._running_loop()
         except RuntimeError:  # no thread for it, see start_thread
             return asyncio.run(asyncio.wait_for(coroutine, budget))
         future = asyncio.run_coroutine_threadsafe(coroutine, loop)
@@ -134,29 +155,45 @@ class Lane:
             future.cancel()
             raise OutOfTime from None
 
-    def _answering_loop(self) -> asyncio.AbstractEventLoop:
-        """The lane's loop; a new one where a coroutine blocks the old one without ever awaiting."""
-        import asyncio  # a twentieth of a second, for plugins that have a coroutine
+    def _running_loop(self) -> asyncio.AbstractEventLoop:
+        """The lane's one loop; begun when it is first needed."""
+        import asyncio
 
         with self._lock:
-            if self._loop is not None:
-                answered = threading.Event()
-                self._loop.call_soon_threadsafe(answered.set)
-                if answered.wait(_LOOP_ANSWERS_WITHIN):
-                    return self._loop
-            loop = asyncio.new_event_loop()
-            name = f"memslot {self.plugin_id} loop"
-            threading.Thread(target=loop.run_forever, name=name, daemon=True).start()
-            self._loop = loop
-            return loop
+            if self._loop is None:
+                loop = asyncio.new_event_loop()
+                name = f"memslot {self.plugin_id} loop"
+                threading.Thread(target=_run_until_stopped, args=(loop,), name=name, daemon=True).start()
+                self._loop = loop
+            return self._loop
+
+    def _retire(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Let the next coroutine have a new loop; this one ends when what blocks it comes back."""
+        with self._lock:
+            if self._loop is loop:
+                self._loop = None
+        loop.call_soon_threadsafe(loop.stop)
 
     def enqueue(self, job: Callable[[], None]) -> None:
-        """Run a job in the background, after the jobs that were there before."""
+        """Run a job in the background, after the jobs that were there before.
+
+        Raises NotStarted where there is no thread for it; the job is kept for the next occasion.
+        """
         with self._lock:
             self._queue.append(job)
-            is_first, self._is_working = not self._is_working, True
-        if is_first:
+        self._begin_work()
+
+    def _begin_work(self) -> None:
+        with self._lock:
+            if self._is_working or not self._queue:
+                return
+            self._is_working = True
+        try:
             start_thread(self._work_off, f"memslot {self.plugin_id} background")
+        except RuntimeError as error:
+            with self._lock:
+                self._is_working = False
+            raise NotStarted(f"waits: {error}") from None
 
     def _work_off(self) -> None:
         while True:
@@ -166,10 +203,15 @@ class Lane:
                     self._idle.notify_all()
                     return
                 job = self._queue.popleft()
-            job()
+            try:
+                job()
+            except Exception:  # a job reports by itself; whatever else happens, the next one gets its turn
+                logger.exception("a background job of %s failed", self.plugin_id)
 
     def drain(self, deadline: float) -> int:
         """Wait for the background jobs until `deadline` (perf_counter time); give how many are left."""
+        with contextlib.suppress(NotStarted):
+            self._begin_work()
         with self._idle:
             while self._is_working:
                 left = deadline - time.perf_counter()
@@ -178,9 +220,9 @@ class Lane:
             return len(self._queue) + (1 if self._is_working else 0)
 
     def close(self) -> None:
-        """Cancel what is left on the loop and stop it; a loop that does not answer is left behind."""
+        """Cancel what is left on the loop and stop it; a loop that does not answer ends when it can."""
         with self._lock:
-            loop, self._loop = self._loop, None
+            loop = self._loop
         if loop is None:
             return
         import asyncio
@@ -193,4 +235,18 @@ class Lane:
 
         with contextlib.suppress(TimeoutError):
             asyncio.run_coroutine_threadsafe(let_go(), loop).result(_LOOP_ANSWERS_WITHIN)
-        loop.call_soon_threadsafe(loop.stop)
+        self._retire(loop)
+
+
+def _answers(loop: asyncio.AbstractEventLoop) -> bool:
+    """Whether a loop still gets round to its work; one that is blocked does not."""
+    answered = threading.Event()
+    loop.call_soon_threadsafe(answered.set)
+    return answered.wait(_LOOP_ANSWERS_WITHIN)
+
+
+def _run_until_stopped(loop: asyncio.AbstractEventLoop) -> None:
+    try:
+        loop.run_forever()
+    finally:
+        loop.close()

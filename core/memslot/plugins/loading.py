@@ -2,39 +2,61 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import importlib.util
 import io
 import sys
+import threading
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from memslot.diagnostics import Diagnostics, describe_error
 from memslot.errors import ManifestError, PluginLoadError
 from memslot.plugins.info import PluginInfo
 from memslot.plugins.ownership import refuse_unsafe_folder
 
+_loading = threading.RLock()
+"""One plugin at a time: another host must not see a module that is half imported."""
+
 
 def load_plugin(plugin: PluginInfo, diagnostics: Diagnostics) -> object:
     """Import a plugin and give the object that holds its hooks; raises PluginLoadError with one sentence."""
-    printed = io.StringIO()
-    try:
-        # What a plugin prints while it loads would end up in the middle of `--json` output.
-        with contextlib.redirect_stdout(printed):
-            loaded = _import_entry(plugin)
-    except KeyboardInterrupt:
-        raise
-    except PluginLoadError:
-        raise
-    except BaseException as error:
-        raise PluginLoadError(f"its code could not be imported: {describe_error(error)}") from error
-    finally:
-        if text := printed.getvalue():
-            first = text.strip().splitlines()[:1]
-            message = f"printed {len(text)} characters at import, which were dropped: {first}"
-            diagnostics.add(plugin.id, "import", message, level="warning")
-    return loaded
+    with _loading:
+        printed = _OwnPrints(sys.stdout)
+        # What a plugin prints while it loads would end up in the middle of somebody's JSON.
+        sys.stdout = printed
+        try:
+            return _import_entry(plugin)
+        except (KeyboardInterrupt, PluginLoadError):
+            raise
+        except BaseException as error:
+            raise PluginLoadError(f"its code could not be imported: {describe_error(error)}") from error
+        finally:
+            if sys.stdout is printed:
+                sys.stdout = printed.other
+            if text := printed.text:
+                message = f"printed {len(text)} characters at import, which were dropped: {text.strip()[:60]!r}"
+                diagnostics.add(plugin.id, "import", message, level="warning")
+
+
+class _OwnPrints(io.TextIOBase):
+    """Stands in for stdout: keeps what this thread prints, passes on what the others print."""
+
+    def __init__(self, other: Any) -> None:
+        self.other = other
+        self.text = ""
+        self._thread = threading.get_ident()
+
+    def write(self, text: str) -> int:
+        if threading.get_ident() != self._thread:
+            return int(self.other.write(text))
+        self.text += text
+        return len(text)
+
+    def flush(self) -> None:
+        if threading.get_ident() != self._thread:
+            self.other.flush()
 
 
 def _import_entry(plugin: PluginInfo) -> object:

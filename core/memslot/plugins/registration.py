@@ -43,7 +43,7 @@ class Registries:
         self._take_memory(plugin)
 
     def _items(self, plugin: PluginInfo, hook: str, kind: type[Any]) -> list[Any]:
-        # A generator is run inside the call, where its budget and its errors are looked after.
+        # `accept` runs in the plugin's thread, so that a generator is under its budget too.
         items: list[Any] = []
 
         def accept(value: Any) -> str | None:
@@ -70,6 +70,9 @@ class Registries:
             return
         if tool.name in self.tools:
             other = self.tools[tool.name][0]
+            if other == plugin.id:
+                self._diagnostics.add(plugin.id, "register_tools", f'registers the tool "{tool.name}" twice')
+                return
             raise NameClashError(
                 f'{other} and {plugin.id} both register the tool "{tool.name}"; '
                 f"disable one with: memslot plugins disable {plugin.id}"

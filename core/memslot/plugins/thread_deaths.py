@@ -12,6 +12,8 @@ from memslot.diagnostics import Diagnostics, describe_error
 _watchers: weakref.WeakSet[ThreadWatch] = weakref.WeakSet()
 _lock = threading.Lock()
 _installed = False
+_STARTERS = {"threading.py", "thread.py"}
+"""Python's own files that a thread's stack begins with."""
 
 
 class ThreadWatch:
@@ -29,15 +31,16 @@ class ThreadWatch:
             self._roots[str(Path(root).resolve())] = plugin_id
 
     def takes(self, args: threading.ExceptHookArgs) -> bool:
-        """Record the death if a plugin of this host is to blame."""
-        for frame in reversed(traceback.extract_tb(args.exc_traceback)):
-            file = Path(frame.filename).resolve()
-            for root, plugin_id in self._roots.items():
-                if file.is_relative_to(root):
-                    error = args.exc_value or args.exc_type()
-                    message = f"a thread it started died: {describe_error(error)}"
-                    self._diagnostics.add(plugin_id, "thread", message)
-                    return True
+        """Record the death if the thread began in a plugin of this host; somebody else's is not ours to tell."""
+        if args.exc_type is SystemExit:  # how a thread may end; Python says nothing of it either
+            return False
+        frames = traceback.extract_tb(args.exc_traceback)
+        begun = next((Path(f.filename).resolve() for f in frames if Path(f.filename).name not in _STARTERS), None)
+        for root, plugin_id in self._roots.items():
+            if begun is not None and begun.is_relative_to(root):
+                error = args.exc_value or args.exc_type()
+                self._diagnostics.add(plugin_id, "thread", f"a thread it started died: {describe_error(error)}")
+                return True
         return False
 
 

@@ -1,12 +1,24 @@
-"""The provider `gemini`."""
+"""The provider `gemini`: Google's Gemini embeddings."""
 
 from __future__ import annotations
 
-from memslot import EmbeddingProviderSpec, PluginContext, hookimpl
+from memslot import EmbeddingProvider, EmbeddingProviderSpec, PluginContext, ProviderOptions, hookimpl
 
-from memslot_embed_providers.pending import pending
+from memslot_embed_providers.service import lacks_key, lacks_package
+
+KEY_NAMES = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
 
 
 @hookimpl
 def register_embedding_providers(ctx: PluginContext) -> list[EmbeddingProviderSpec]:
-    return [pending("gemini", auto_order=30)]
+    return [EmbeddingProviderSpec("gemini", create, missing=missing, auto_order=30)]
+
+
+def missing(options: ProviderOptions) -> str | None:
+    return lacks_package("httpx2", "gemini") or lacks_key(options, KEY_NAMES)
+
+
+def create(options: ProviderOptions) -> EmbeddingProvider:
+    from memslot_embed_providers.gemini.provider import GeminiProvider
+
+    return GeminiProvider(options, KEY_NAMES)

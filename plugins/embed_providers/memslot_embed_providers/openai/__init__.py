@@ -1,12 +1,25 @@
-"""The provider `openai`."""
+"""The provider `openai`: OpenAI, and every server that speaks its embeddings API."""
 
 from __future__ import annotations
 
-from memslot import EmbeddingProviderSpec, PluginContext, hookimpl
+from memslot import EmbeddingProvider, EmbeddingProviderSpec, PluginContext, ProviderOptions, hookimpl
 
-from memslot_embed_providers.pending import pending
+from memslot_embed_providers.service import lacks_key, lacks_package
+
+KEY_NAMES = ("OPENAI_API_KEY",)
 
 
 @hookimpl
 def register_embedding_providers(ctx: PluginContext) -> list[EmbeddingProviderSpec]:
-    return [pending("openai", auto_order=20)]
+    return [EmbeddingProviderSpec("openai", create, missing=missing, auto_order=20)]
+
+
+def missing(options: ProviderOptions) -> str | None:
+    """A server of one's own may work without a key."""
+    return lacks_package("openai", "openai") or (None if options.base_url else lacks_key(options, KEY_NAMES))
+
+
+def create(options: ProviderOptions) -> EmbeddingProvider:
+    from memslot_embed_providers.openai.provider import OpenAIProvider
+
+    return OpenAIProvider(options, KEY_NAMES)

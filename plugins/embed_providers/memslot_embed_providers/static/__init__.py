@@ -1,12 +1,12 @@
-"""The provider `static`."""
+"""The provider `static`: meaning without a key, a download or a network."""
 
 from __future__ import annotations
 
 from memslot import EmbeddingProviderSpec, PluginContext, hookimpl
 
-from memslot_embed_providers.pending import pending
+from memslot_embed_providers.static.provider import create, missing
 
 
 @hookimpl
 def register_embedding_providers(ctx: PluginContext) -> list[EmbeddingProviderSpec]:
-    return [pending("static", auto_order=60)]
+    return [EmbeddingProviderSpec("static", create, missing=missing, auto_order=60, sends_text_away=False)]

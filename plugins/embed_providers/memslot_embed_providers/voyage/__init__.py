@@ -1,12 +1,24 @@
-"""The provider `voyage`."""
+"""The provider `voyage`: Voyage AI's embeddings."""
 
 from __future__ import annotations
 
-from memslot import EmbeddingProviderSpec, PluginContext, hookimpl
+from memslot import EmbeddingProvider, EmbeddingProviderSpec, PluginContext, ProviderOptions, hookimpl
 
-from memslot_embed_providers.pending import pending
+from memslot_embed_providers.service import lacks_key, lacks_package
+
+KEY_NAMES = ("VOYAGE_API_KEY",)
 
 
 @hookimpl
 def register_embedding_providers(ctx: PluginContext) -> list[EmbeddingProviderSpec]:
-    return [pending("voyage", auto_order=40)]
+    return [EmbeddingProviderSpec("voyage", create, missing=missing, auto_order=40)]
+
+
+def missing(options: ProviderOptions) -> str | None:
+    return lacks_package("httpx2", "voyage") or lacks_key(options, KEY_NAMES)
+
+
+def create(options: ProviderOptions) -> EmbeddingProvider:
+    from memslot_embed_providers.voyage.provider import VoyageProvider
+
+    return VoyageProvider(options, KEY_NAMES)

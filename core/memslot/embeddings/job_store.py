@@ -1,0 +1,87 @@
+"""Batch jobs that are under way, on disk: a program that is killed while it waits does not pay for them twice."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from memslot.config.paths import make_private_dir, write_private_file
+
+logger = logging.getLogger("memslot.embeddings")
+_VERSION = 1
+_FORGOTTEN_AFTER = 7 * 24 * 3600.0
+"""No provider keeps the results of a job for longer than some days."""
+
+
+@dataclass(frozen=True)
+class StoredJob:
+    """One job: its id at the provider, and the hashes of its texts, which are the ids of its requests."""
+
+    id: str
+    hashes: tuple[str, ...]
+    submitted_at: float
+    expired_before: bool = False
+    """Whether these texts were in a job that expired."""
+
+
+class JobStore:
+    """The jobs of one provider and model: a file for each, readable by its owner only."""
+
+    def __init__(self, folder: Path, provider_key: str) -> None:
+        self._folder = Path(folder)
+        self._key = provider_key
+
+    def save(self, job: StoredJob) -> None:
+        make_private_dir(self._folder)
+        tree = {
+            "version": _VERSION,
+            "providerKey": self._key,
+            "job": job.id,
+            "submittedAt": job.submitted_at,
+            "expiredBefore": job.expired_before,
+            "hashes": list(job.hashes),
+        }
+        write_private_file(self._file(job.id), json.dumps(tree))
+
+    def forget(self, job: StoredJob) -> None:
+        self._file(job.id).unlink(missing_ok=True)
+
+    def load(self) -> list[StoredJob]:
+        """The jobs that are still worth asking for, oldest first."""
+        if not self._folder.is_dir():
+            return []
+        jobs = []
+        for file in sorted(self._folder.glob(f"{self._prefix}*.json")):
+            job = self._read(file)
+            if job is None:
+                continue
+            if time.time() - job.submitted_at > _FORGOTTEN_AFTER:
+                file.unlink(missing_ok=True)
+            else:
+                jobs.append(job)
+        return sorted(jobs, key=lambda job: job.submitted_at)
+
+    def _read(self, file: Path) -> StoredJob | None:
+        try:
+            tree = json.loads(file.read_text(encoding="utf-8"))
+            if tree["version"] != _VERSION or tree["providerKey"] != self._key:
+                return None
+            hashes = tuple(str(text_hash) for text_hash in tree["hashes"])
+            return StoredJob(str(tree["job"]), hashes, float(tree["submittedAt"]), bool(tree["expiredBefore"]))
+        except FileNotFoundError:  # another process has just finished it
+            return None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            logger.warning("%s is no batch job that can be taken up again, and is left: %s", file, error)
+            return None
+
+    @property
+    def _prefix(self) -> str:
+        return f"batch-{self._key[:16]}-"
+
+    def _file(self, job_id: str) -> Path:
+        # An id comes from a server, and so is no name for a file.
+        return self._folder / f"{self._prefix}{hashlib.sha256(job_id.encode()).hexdigest()[:16]}.json"

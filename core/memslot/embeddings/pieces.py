@@ -1,0 +1,66 @@
+"""Texts on their way to the provider: whole, or in parts that come back in different batches."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from memslot.embeddings.long_texts import MAX_PARTS, cut, weighted_mean
+from memslot.embeddings.tokens import estimate_tokens
+
+if TYPE_CHECKING:
+    from memslot.embeddings.vectors import Matrix, Row
+
+logger = logging.getLogger("memslot.embeddings")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A text, or a part of one that is too long; `owner` is the number of the text."""
+
+    owner: int
+    part: int
+    text: str
+    tokens: int
+
+
+def split(owner: int, text: str, max_tokens: int, max_parts: int = MAX_PARTS) -> list[Piece]:
+    """The text itself if it is short enough, else its parts; nothing for a text that says nothing."""
+    tokens = estimate_tokens(text)
+    if tokens <= max_tokens:
+        return [Piece(owner, 0, text, tokens)] if text.strip() else []
+    parts = list(itertools.islice((part for part in cut(text, max_tokens) if part.strip()), max_parts + 1))
+    if len(parts) > max_parts:
+        message = "a text of about %d tokens is embedded without its end: a model that takes %d gets %d parts of it"
+        logger.warning(message, tokens, max_tokens, max_parts)
+        del parts[max_parts:]
+    return [Piece(owner, number, part, estimate_tokens(part)) for number, part in enumerate(parts)]
+
+
+class Assembly:
+    """Collects the rows of pieces, and gives a text's row when its last piece is there."""
+
+    def __init__(self, pieces: Sequence[Piece]) -> None:
+        self._pieces_of: dict[int, list[Piece]] = {}
+        for piece in pieces:
+            self._pieces_of.setdefault(piece.owner, []).append(piece)
+        self._rows: dict[int, dict[int, Row]] = {}
+
+    def add(self, pieces: Sequence[Piece], rows: Matrix) -> Iterator[tuple[int, Row]]:
+        """The texts that are complete now, each with its row."""
+        import numpy
+
+        for piece, row in zip(pieces, rows, strict=True):
+            due = self._pieces_of[piece.owner]
+            if len(due) == 1:
+                yield piece.owner, row
+                continue
+            there = self._rows.setdefault(piece.owner, {})
+            there[piece.part] = row
+            if len(there) == len(due):
+                stacked = numpy.stack([there[each.part] for each in due])
+                del self._rows[piece.owner]
+                yield piece.owner, weighted_mean(stacked, [each.tokens for each in due])

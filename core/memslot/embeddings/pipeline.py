@@ -1,0 +1,230 @@
+"""Many texts to vectors: each once, from the cache where it is there, in large batches, several at once."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from memslot.embeddings.batching import batches
+from memslot.embeddings.cache import CacheKey, EmbeddingCache, text_hash
+from memslot.embeddings.circuit import Circuits, circuits
+from memslot.embeddings.contract import EmbeddingProvider, batch_items_of, key_of, timeouts_of
+from memslot.embeddings.long_texts import weighted_mean
+from memslot.embeddings.pieces import Assembly, Piece, split
+from memslot.embeddings.requests import Requests
+from memslot.embeddings.retrying import RetryPolicy
+from memslot.embeddings.vectors import is_zero
+from memslot.embeddings.waiting import Stop
+from memslot.embeddings.workers import work_off
+from memslot.errors import EmbeddingCancelledError
+
+if TYPE_CHECKING:
+    from memslot.embeddings.vectors import Matrix, Row
+
+Progress = Callable[[int, int], None]
+"""Told how many texts are done, and of how many."""
+Cancelled = threading.Event | Callable[[], bool]
+"""Set, or true, once the work should stop."""
+
+logger = logging.getLogger("memslot.embeddings")
+_MAX_QUERY_PARTS = 4
+_KEYS_AT_ONCE = 1000
+
+
+class EmbeddingPipeline:
+    """One provider, used well. Safe to use from several threads.
+
+    A time-out that is not given is the provider's own advice, else 60 s for a query and 120 s for a batch.
+    The provider is not closed with the pipeline: it may serve another one.
+    """
+
+    def __init__(
+        self,
+        provider: EmbeddingProvider,
+        *,
+        cache: EmbeddingCache | None = None,
+        concurrency: int = 4,
+        batch_tokens: int = 8000,
+        query_timeout: float | None = None,
+        batch_timeout: float | None = None,
+        circuits: Circuits = circuits,
+        retries: RetryPolicy = RetryPolicy(),  # noqa: B008  it is frozen
+    ) -> None:
+        advised_query, advised_batch = timeouts_of(provider)
+        self.provider = provider
+        self.cache = cache
+        self.batch_timeout = batch_timeout or advised_batch
+        self._query_timeout = query_timeout or advised_query
+        self._concurrency = max(1, concurrency)
+        self._batch_tokens = max(1, batch_tokens)
+        self.requests = Requests(provider, concurrency=self._concurrency, circuits=circuits, policy=retries)
+        self._key = key_of(provider)
+        self._stops: weakref.WeakSet[Stop] = weakref.WeakSet()
+        self._lock = threading.Lock()
+        self._closed = False
+        self._cache_failed = False
+
+    def embed_documents(
+        self,
+        texts: Iterable[str],
+        *,
+        progress: Progress | None = None,
+        cancelled: Cancelled | None = None,
+        known: Mapping[CacheKey, Row] | None = None,
+    ) -> Matrix:
+        """One unit row per text, in their order; a blank text gets a row of zeros and is not sent.
+
+        A text that is there twice, or in the cache or in `known`, is not embedded again. Every finished batch is
+        in the cache at once, so a call that failed can be repeated and goes on where it ended. Raises a
+        ProviderError, or an EmbeddingCancelledError within a second of being told to stop.
+        """
+        import numpy
+
+        stop = self.open_stop(cancelled)
+        wanted = sendable_texts(texts)
+        numbers: dict[CacheKey, int] = {}
+        order = [numbers.setdefault(self.cache_key(text), len(numbers)) for text in wanted]
+        unique = dict(zip(order, wanted, strict=True))
+        keys = list(numbers)
+        rows: Matrix = numpy.zeros((len(keys), self.provider.dims), dtype=numpy.float32)
+        tally = _Tally(order, progress)
+
+        found = self.find_rows(keys, known)
+        for key, row in found.items():
+            rows[numbers[key]] = row
+        pieces = [piece for key, n in numbers.items() if key not in found for piece in self._split(n, unique[n])]
+        tally.add(set(numbers.values()) - {piece.owner for piece in pieces})
+
+        def embed(batch: Sequence[Piece]) -> Matrix:
+            texts = [piece.text for piece in batch]
+            return self.requests.embed_batch(texts, seconds=self.batch_timeout, stop=stop)
+
+        assembly = Assembly(pieces)
+        try:
+            for batch, made in work_off(self._batches(pieces), embed, workers=self._concurrency, stop=stop):
+                complete = dict(assembly.add(batch, made))
+                for number, row in complete.items():
+                    rows[number] = row
+                self.keep_rows({keys[number]: row for number, row in complete.items()})
+                tally.add(complete)
+        finally:
+            stop.set("the work is over")  # also when `progress` raises, while threads are busy
+        return rows if len(order) == len(keys) else rows[order]
+
+    def embed_query(self, text: str, *, cancelled: Cancelled | None = None) -> Row:
+        """The unit row of what somebody searches for; ask `is_zero` before comparing it with anything."""
+        import numpy
+
+        stop = self.open_stop(cancelled)
+        stop.ask()
+        pieces = self._split(0, sendable_texts([text])[0], _MAX_QUERY_PARTS)
+        if not pieces:
+            nothing: Row = numpy.zeros(self.provider.dims, dtype=numpy.float32)
+            return nothing
+        made = self.requests.embed_query([piece.text for piece in pieces], seconds=self._query_timeout, stop=stop)
+        row: Row = made[0]
+        return row if len(pieces) == 1 else weighted_mean(made, [piece.tokens for piece in pieces])
+
+    @staticmethod
+    def is_zero(row: Row) -> bool:
+        """Whether a row says nothing. It must not be compared: search by keywords, and say so."""
+        return is_zero(row)
+
+    def close(self) -> None:
+        """End what is under way with an EmbeddingCancelledError, and begin nothing more. Twice is fine."""
+        with self._lock:
+            self._closed = True
+            stops = list(self._stops)
+        for stop in stops:
+            stop.set("the embedding pipeline was closed")
+
+    def open_stop(self, cancelled: Cancelled | None) -> Stop:
+        """The stop of one piece of work, which `close` sets, too."""
+        stop = Stop(cancelled)
+        with self._lock:
+            if self._closed:
+                raise EmbeddingCancelledError("the embedding pipeline was closed")
+            self._stops.add(stop)
+        return stop
+
+    def cache_key(self, text: str) -> CacheKey:
+        """Under which key a text's row is kept."""
+        return CacheKey(self.provider.id, self.provider.model, self._key, text_hash(text))
+
+    def find_rows(self, keys: Sequence[CacheKey], known: Mapping[CacheKey, Row] | None = None) -> dict[CacheKey, Row]:
+        """The rows that need not be embedded: those given, and those in the cache that still fit."""
+        found = {key: known[key] for key in keys if key in known} if known else {}
+        left = [key for key in keys if key not in found]
+        if self.cache is None:
+            return found
+        for start in range(0, len(left), _KEYS_AT_ONCE):
+            try:
+                cached = self.cache.get_many(left[start : start + _KEYS_AT_ONCE])
+            except Exception as error:
+                self._report_cache(error)
+                break
+            # A provider whose model changed under the same name has vectors of another length.
+            found.update((key, row) for key, row in cached.items() if len(row) == self.provider.dims)
+        return found
+
+    def keep_rows(self, rows: Mapping[CacheKey, Row]) -> None:
+        """Hand rows to the cache. A row of zeros is not kept: it may be a passing fault of the provider."""
+        worth = {key: row for key, row in rows.items() if not is_zero(row)}
+        if self.cache is None or not worth:
+            return
+        try:
+            self.cache.put_many(worth)
+        except Exception as error:
+            self._report_cache(error)
+
+    def _report_cache(self, error: Exception) -> None:
+        """A cache that does not work makes things slower, not wrong: said once."""
+        if not self._cache_failed:
+            self._cache_failed = True
+            logger.warning("the embedding cache does not work, so texts are embedded again: %s", error)
+
+    def _split(self, number: int, text: str, *max_parts: int) -> list[Piece]:
+        return split(number, text, self.provider.max_input_tokens, *max_parts)
+
+    def _batches(self, pieces: Sequence[Piece]) -> list[Sequence[Piece]]:
+        limits = {"max_tokens": self._batch_tokens, "max_items": batch_items_of(self.provider)}
+        return [pieces[r.start : r.stop] for r in batches([piece.tokens for piece in pieces], **limits)]
+
+
+class _Tally:
+    """Counts texts, those that are there twice as two, and tells how many are done."""
+
+    def __init__(self, order: Sequence[int], progress: Progress | None) -> None:
+        self._progress = progress
+        self._total = len(order)
+        self._done = 0
+        self._times: dict[int, int] = {}
+        for number in order:
+            self._times[number] = self._times.get(number, 0) + 1
+
+    def add(self, numbers: Iterable[int]) -> None:
+        self._done += sum(self._times[number] for number in numbers)
+        if self._progress is not None:
+            self._progress(self._done, self._total)
+
+
+def sendable_texts(texts: Iterable[Any]) -> list[str]:
+    """A list of texts that can be written as UTF-8: half a surrogate pair becomes a replacement character."""
+    if isinstance(texts, str | bytes):
+        raise TypeError("a list of texts is due, not one text")
+    listed = list(texts)
+    for text in listed:
+        if not isinstance(text, str):
+            raise TypeError(f"a text is due, not {type(text).__name__}")
+    return [_sendable(text) for text in listed]
+
+
+def _sendable(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text

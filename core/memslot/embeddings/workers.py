@@ -1,0 +1,65 @@
+"""Several batches at once, in daemon threads: one that hangs keeps neither the caller nor Python from ending."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+from memslot.embeddings.waiting import LOOK_SECONDS, Stop
+from memslot.errors import EmbeddingCancelledError
+
+Job = TypeVar("Job")
+Value = TypeVar("Value")
+
+
+def work_off(
+    jobs: Sequence[Job], function: Callable[[Job], Value], *, workers: int, stop: Stop
+) -> Iterator[tuple[Job, Value]]:
+    """Each job with what the function gave for it, as soon as it is done.
+
+    The first error ends it, and so does `stop`; but what is finished by then is given before that is raised.
+    """
+    todo = deque(jobs)
+    finished: queue.SimpleQueue[tuple[Job, Value | None, BaseException | None]] = queue.SimpleQueue()
+
+    def work() -> None:
+        while not stop.is_set():
+            try:
+                job = todo.popleft()
+            except IndexError:
+                return
+            try:
+                finished.put((job, function(job), None))
+            except BaseException as error:
+                finished.put((job, None, error))
+                return
+
+    for number in range(min(workers, len(jobs))):
+        threading.Thread(target=work, name=f"memslot embedding {number + 1}", daemon=True).start()
+    left = len(jobs)
+    failure: BaseException | None = None
+    try:
+        while left:
+            if failure is None:
+                try:
+                    stop.ask()
+                except EmbeddingCancelledError as error:
+                    failure = error
+            try:
+                # After a failure only what is there already is taken.
+                job, value, fault = finished.get(timeout=LOOK_SECONDS if failure is None else 0)
+            except queue.Empty:
+                if failure is not None:
+                    raise failure from None
+                continue
+            if fault is not None:
+                stop.set("another batch failed")
+                failure = failure or fault
+                continue
+            left -= 1
+            yield job, value  # type: ignore[misc]  # a job without a fault has a value
+    finally:
+        stop.set("the work is over")

@@ -1,0 +1,65 @@
+"""Embeddings of an Ollama server."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from memslot import ProviderBusyError, ProviderError, ProviderOptions, ProviderRefusedError
+
+from memslot_embed_providers.http import Api, room_for
+from memslot_embed_providers.ollama.address import server_address
+from memslot_embed_providers.remote import RemoteProvider
+from memslot_embed_providers.service import describe_service, is_loopback
+from memslot_embed_providers.vectors import Floats, read_list, read_vector
+
+# The first request may wait until a model has been read from disk.
+QUERY_SECONDS, BATCH_SECONDS = 300.0, 600.0
+
+
+class OllamaProvider(RemoteProvider):
+    """Texts to an Ollama server; it needs no key, and documents no limit on items."""
+
+    id = "ollama"
+    max_input_tokens = 2048
+    max_batch_items = 64
+
+    def __init__(self, options: ProviderOptions) -> None:
+        address = server_address(options.base_url, options.env)
+        service = describe_service(dataclasses.replace(options, base_url=address), name="Ollama", default_url=address)
+        super().__init__(service, options.model or "", dimensions=options.dimensions, known_dims=None)
+        # Ollama itself asks for no key; a gateway in front of it may.
+        headers = {"Authorization": f"Bearer {service.key}"} if service.key else {}
+        # A proxy that is set for the outside world must not get to see what stays on this machine.
+        self._api = Api(service, headers, use_proxies=not is_loopback(address))
+
+    def _ask(self, texts: list[str], *, query: bool) -> list[Floats[float]]:
+        body: dict[str, Any] = {"model": self.model, "input": texts, "truncate": True}
+        if self.dimensions is not None:
+            body["dimensions"] = self.dimensions
+        failure: ProviderError | None = None
+        try:
+            answer = self._api.post(
+                f"{self.service.base_url}/api/embed",
+                body,
+                seconds=QUERY_SECONDS if query else BATCH_SECONDS,
+                room=room_for(len(texts)),
+            )
+        except ProviderRefusedError as error:
+            failure = self._explain(error)
+        except ProviderBusyError as error:
+            failure = self._explain_silence(error)
+        if failure is not None:
+            raise failure
+        rows = read_list(self.service, answer, "embeddings", len(texts))
+        return [read_vector(self.service, row) for row in rows]
+
+    def _explain(self, error: ProviderRefusedError) -> ProviderRefusedError:
+        if "does not know the model" not in str(error):
+            return error
+        return ProviderRefusedError(f"{self.service} has no model {self.model}; get it with: ollama pull {self.model}")
+
+    def _explain_silence(self, error: ProviderBusyError) -> ProviderBusyError:
+        if "cannot be reached" not in str(error):
+            return error
+        return ProviderBusyError(f"{error}; start it with: ollama serve", retry_after=error.retry_after)

@@ -1,0 +1,96 @@
+"""Voyage AI's embeddings, and its batch jobs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from memslot import ProviderError, ProviderOptions
+
+from memslot_embed_providers.batch_job import id_of, results_of, state_of
+from memslot_embed_providers.http import Api, room_for
+from memslot_embed_providers.jsonl import written
+from memslot_embed_providers.remote import RemoteProvider, sendable
+from memslot_embed_providers.service import describe_service
+from memslot_embed_providers.vectors import Floats, read_rows
+
+if TYPE_CHECKING:
+    from memslot import BatchState
+
+DEFAULT_URL = "https://api.voyageai.com/v1"
+DEFAULT_MODEL = "voyage-4-large"
+KNOWN_DIMS = dict.fromkeys(("voyage-4-large", "voyage-4", "voyage-4-lite", "voyage-3.5", "voyage-3-large"), 1024)
+QUERY_SECONDS, BATCH_SECONDS, FILE_SECONDS = 60.0, 120.0, 600.0
+MAX_FILE_BYTES = 1_000_000_000
+_NAME = re.compile(r"[A-Za-z0-9._-]+")
+
+
+class VoyageProvider(RemoteProvider):
+    """Texts to Voyage AI's API."""
+
+    id = "voyage"
+    max_input_tokens = 32_000
+    # A request may also hold 120,000 tokens at most for the larger models; the host's batches are far below that.
+    max_batch_items = 1000
+
+    def __init__(self, options: ProviderOptions, key_names: tuple[str, ...]) -> None:
+        model = options.model or DEFAULT_MODEL
+        service = describe_service(options, name="Voyage", default_url=DEFAULT_URL, key_names=key_names)
+        super().__init__(service, model, dimensions=options.dimensions, known_dims=KNOWN_DIMS.get(model))
+        self._api = Api(service, {"Authorization": f"Bearer {service.key}"})
+
+    def _ask(self, texts: list[str], *, query: bool) -> list[Floats[float]]:
+        answer = self._api.post(
+            f"{self.service.base_url}/embeddings",
+            {"input": texts, **self._settings("query" if query else "document")},
+            seconds=QUERY_SECONDS if query else BATCH_SECONDS,
+            room=room_for(len(texts)),
+        )
+        return read_rows(self.service, answer, len(texts))
+
+    def _settings(self, input_type: str) -> dict[str, Any]:
+        settings: dict[str, Any] = {"model": self.model, "input_type": input_type}
+        if self.dimensions is not None:
+            settings["output_dimension"] = self.dimensions
+        return settings
+
+    # Batch jobs
+
+    def submit_batch(self, requests: Sequence[tuple[str, str]]) -> str:
+        lines = ({"custom_id": name, "body": {"input": [sendable(text) or " "]}} for name, text in requests)
+        with written(self.service, lines, max_bytes=MAX_FILE_BYTES) as file:
+            uploaded = self._api.call(
+                "POST",
+                f"{self.service.base_url}/files",
+                seconds=FILE_SECONDS,
+                data={"purpose": "batch"},
+                files={"file": ("memslot.jsonl", file, "application/jsonl")},
+            )
+        body = {
+            "endpoint": "/v1/embeddings",
+            "completion_window": "12h",
+            "request_params": self._settings("document"),
+            "input_file_id": id_of(self.service, uploaded),
+        }
+        return id_of(self.service, self._api.post(self._place("batches"), body, seconds=BATCH_SECONDS))
+
+    def poll_batch(self, job_id: str) -> BatchState:
+        return state_of(self.service, self._job(job_id))
+
+    def fetch_batch(self, job_id: str) -> Mapping[str, Floats[float] | str]:
+        return results_of(self.service, self._job(job_id), self._download)
+
+    def cancel_batch(self, job_id: str) -> None:
+        self._api.post(f"{self._place('batches', job_id)}/cancel", {}, seconds=BATCH_SECONDS)
+
+    def _job(self, job_id: str) -> Any:
+        return self._api.get(self._place("batches", job_id), seconds=QUERY_SECONDS)
+
+    def _download(self, file_id: str) -> Iterator[str]:
+        return self._api.lines(f"{self._place('files', file_id)}/content", seconds=FILE_SECONDS)
+
+    def _place(self, *steps: str) -> str:
+        if not all(_NAME.fullmatch(step) for step in steps):
+            raise ProviderError(f"{self.service} has no batch job or file of such a name")
+        return "/".join((self.service.base_url, *steps))
