@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from memslot.agent.events import RunInfo as RunInfo
     from memslot.agent.events import Session as Session
     from memslot.agent.events import ToolCallVerdict as ToolCallVerdict
+    from memslot.agent.messages import message_text as message_text
     from memslot.agent.prompt import PromptSection as PromptSection
     from memslot.agent.run import AgentRun as AgentRun
     from memslot.agent.run import AsyncAgentRun as AsyncAgentRun
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "agent.events": ["AgentStart", "Message", "RunInfo", "Session", "ToolCallVerdict"],
+    "agent.messages": ["message_text"],
     "agent.prompt": ["PromptSection"],
     "agent.run": ["AgentRun", "AsyncAgentRun"],
     "config.model": ["Config"],

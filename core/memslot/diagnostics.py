@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from memslot.memory.redact import redact
+from memslot.text import one_line
 
 _KEPT = 1000
 
@@ -53,12 +54,6 @@ class Diagnostics:
 
     def __len__(self) -> int:
         return len(self._events)
-
-
-def one_line(text: str, limit: int = 500) -> str:
-    """Fold a message into one printable line."""
-    folded = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return folded if len(folded) <= limit else folded[: limit - 1] + "…"
 
 
 def describe_error(error: BaseException) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from memslot.config.paths import Places
+from memslot.config.spelling import nearest
 from memslot.errors import ConfigError, MemslotError
 from memslot.host import Host
 from memslot.plugins.activation import NO_OWNER
@@ -54,8 +55,10 @@ def _examine_host(places: Places, *, plugins_only: bool) -> Iterator[Finding]:
     try:
         host = Host.load()
     except ConfigError as error:
-        for problem in error.problems or (error,):
-            yield Finding("problem", "config", str(problem), f"edit {places.config_file}")
+        for problem in error.problems:
+            yield Finding("problem", "config", str(problem), f"edit {problem.file or places.config_file}")
+        if not error.problems:
+            yield Finding("problem", "config", str(error), "edit the file named here")
         return
     except MemslotError as error:
         yield Finding("problem", "plugins", str(error))
@@ -75,8 +78,17 @@ def _examine_config(host: Host) -> Iterator[Finding]:
     for unknown in sorted(set(host.config.plugins.entries) - installed):
         message = f"plugins.entries.{unknown} is set, but no such plugin is installed"
         yield Finding("warning", "config", message, f"memslot config unset plugins.entries.{unknown}")
+    for key, names in (("allow", host.config.plugins.allow), ("deny", host.config.plugins.deny)):
+        for unknown in sorted(set(names) - installed):
+            meant = nearest(unknown, installed)
+            hint = f'did you mean "{meant}"?' if meant else f"memslot config get plugins.{key}"
+            yield Finding("warning", "config", f'plugins.{key} names "{unknown}", which is not installed', hint)
     file = host.places.config_file
-    yield Finding("ok", "config", str(file) if file.exists() else f"{file} is not there; defaults are used")
+    if file.exists():
+        yield Finding("ok", "config", str(file))
+    else:
+        level: Level = "warning" if os.environ.get("MEMSLOT_CONFIG") else "ok"
+        yield Finding(level, "config", f"{file} is not there; defaults are used")
 
 
 def _examine_plugins(host: Host) -> Iterator[Finding]:
@@ -90,17 +102,20 @@ def _examine_plugins(host: Host) -> Iterator[Finding]:
 
 
 def _examine_memory(host: Host) -> Iterator[Finding]:
+    slot = host.config.plugins.slots.memory
+    if slot == NO_OWNER:  # somebody who turned memory off knows that it is off
+        yield Finding("ok", "memory", "turned off by plugins.slots.memory")
+        return
     if host.memory is None:
-        # Somebody who turned memory off knows that it is off.
-        level: Level = "warning" if host.config.plugins.slots.memory == NO_OWNER else "problem"
-        yield Finding(level, "memory", host.memory_problem or "there is no memory", "memslot plugins list")
+        action = f"memslot plugins enable {slot}, or memslot plugins list"
+        yield Finding("problem", "memory", host.memory_problem or "there is no memory", action)
         return
     status = host.memory_status()
     for problem in status.problems:
         yield Finding("problem", "memory", f"{host.memory_owner}: {problem}")
     if status.is_healthy:
-        counts = ", ".join(f"{number} {name}" for name, number in status.counts.items())
-        yield Finding("ok", "memory", f"{host.memory_owner} owns the slot ({counts})")
+        counts = ", ".join(f"{name}: {number}" for name, number in status.counts.items())
+        yield Finding("ok", "memory", f"{host.memory_owner} owns the slot" + (f" ({counts})" if counts else ""))
 
 
 def _examine_embeddings(host: Host) -> Iterator[Finding]:
@@ -108,8 +123,15 @@ def _examine_embeddings(host: Host) -> Iterator[Finding]:
     if selection.provider is not None and not selection.is_degraded:
         yield Finding("ok", "embeddings", f"{selection.provider.id} ({selection.provider.model}): {selection.reason}")
         return
-    message = f"search uses keywords only: {selection.reason}"
     if selection.provider is not None:
         message = f"{selection.provider.id} is used instead of {selection.requested}: {selection.reason}"
-    tried = "; ".join(f"{name}: {why}" for name, why in selection.passed_over)
-    yield Finding("warning", "embeddings", message + (f" ({tried})" if tried else ""))
+        yield Finding("warning", "embeddings", message)
+        return
+    tried = [f"{name}: {why}" for name, why in selection.passed_over if why not in selection.reason]
+    message = f"search uses keywords only: {selection.reason}" + (f" ({'; '.join(tried)})" if tried else "")
+    if selection.requested == NO_OWNER:
+        yield Finding("ok", "embeddings", message)
+    elif selection.requested == "auto":
+        yield Finding("warning", "embeddings", message)
+    else:
+        yield Finding("problem", "embeddings", message, "memslot config get agents.defaults.memorySearch.provider")

@@ -22,7 +22,7 @@ from memslot.config.paths import Places
 from memslot.config.search_model import MemorySearch
 from memslot.diagnostics import Diagnostics, describe_error
 from memslot.embeddings.selection import ProviderRegistry, Selection
-from memslot.errors import PluginLoadError, SlotError
+from memslot.errors import MemslotError, PluginLoadError, SlotError
 from memslot.memory.contract import Memory, MemoryStatus
 from memslot.plugins.activation import Activation
 from memslot.plugins.context import PluginContext
@@ -212,6 +212,7 @@ class Host:
 
     def call_tool(self, name: str, args: Any = None, *, session: Session | None = None) -> ToolResult:
         """Call a tool outside a run. Never raises for what a plugin or a model did: the result says it."""
+        self._refuse_if_closed()
         info = RunInfo(prompt="", session=session if session is not None else Session(self.agent_id))
         return self._tool_calls.call(info, name, args)
 
@@ -235,6 +236,7 @@ class Host:
 
         `session` is the id of the conversation it belongs to; without one the run is a conversation of its own.
         """
+        self._refuse_if_closed()
         place = self._lifecycle.open_session(self.agent_id, session, chat_type)
         info = RunInfo(prompt=prompt, session=place)
         tools = self.tools(place.chat_type)
@@ -261,6 +263,10 @@ class Host:
         self._lifecycle.end_session(session if isinstance(session, str) else session.id)
 
     # Closing
+
+    def _refuse_if_closed(self) -> None:
+        if self._closed:
+            raise MemslotError("this host is closed; load a new one with Host.load()")
 
     def close(self) -> None:
         """Wait for background work, end open conversations, let the memory go. Calling it twice is fine."""

@@ -13,8 +13,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from memslot.agent.events import CHAT_TYPES
-from memslot.diagnostics import describe_error, one_line
+from memslot.diagnostics import describe_error
 from memslot.errors import ToolArgumentsError, ToolError
+from memslot.text import one_line
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

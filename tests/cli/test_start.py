@@ -183,12 +183,18 @@ def test_run_without_a_home_works_and_leaves_none_behind(memslot) -> None:
     assert not memslot.config.exists()
 
 
-def test_run_without_memory_says_so_beside_the_json(memslot) -> None:
+def test_run_says_nothing_of_a_memory_that_was_turned_off(memslot) -> None:
     memslot.write_config({"plugins": {"slots": {"memory": "none"}}})
     done = memslot("run", "hello", "--json")
     assert json.loads(done.stdout)["memory"] is None
-    assert 'there is no memory: plugins.slots.memory is "none"' in done.stderr
-    assert done.returncode == 0
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_run_says_beside_the_json_why_there_is_no_memory(memslot) -> None:
+    memslot.write_config({"plugins": {"deny": ["memory-core"]}})
+    done = memslot("run", "hello", "--json")
+    assert json.loads(done.stdout)["memory"] is None
+    assert 'Warning: memory: "memory-core" owns the memory slot but does not run: plugins.deny names it' in done.stderr
 
 
 def test_run_with_a_slot_that_names_a_missing_plugin_fails_with_the_command_to_install_it(memslot) -> None:
@@ -196,7 +202,7 @@ def test_run_with_a_slot_that_names_a_missing_plugin_fails_with_the_command_to_i
     done = memslot("run", "hello", "--json")
     assert (done.returncode, done.stdout) == (1, "")
     assert 'names "memory-nowhere", which is not installed' in done.stderr
-    assert "pip install memslot-memory-nowhere" in done.stderr
+    assert "memslot plugins install PACKAGE" in done.stderr
 
 
 def test_run_for_an_agent_nobody_has_fails(memslot) -> None:
@@ -217,11 +223,54 @@ def test_a_plugins_command_is_listed_and_works(memslot) -> None:
     assert memslot.json("memory", "search", "unicorn")["results"] == []
 
 
-def test_a_command_of_a_plugin_that_is_off_is_unknown(memslot) -> None:
+def test_a_command_of_a_plugin_that_is_off_says_why(memslot) -> None:
     memslot.write_config({"plugins": {"slots": {"memory": "none"}}})
     done = memslot("memory", "search", "x")
-    assert done.returncode == 2
-    assert "No such command 'memory'" in done.stderr
+    assert done.returncode == 1
+    assert '"memory" comes with the plugin memory-core, which does not run' in done.stderr
+    assert "memslot plugins enable memory-core" in done.stderr
+
+
+def test_a_command_of_a_plugin_tells_of_a_broken_config(memslot) -> None:
+    memslot.write_config("{ broken")
+    done = memslot("memory", "search", "x")
+    assert done.returncode == 1
+    assert "memslot.json5" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_command_of_a_plugin_that_raises_is_one_line(memslot) -> None:
+    code = """
+from memslot import hookimpl
+@hookimpl
+def register_commands(ctx, cli):
+    @cli.command("dice")
+    def dice(): print(1 / 0)
+"""
+    memslot.add_plugin("dicey", code, kind="app", provides={"commands": ["dice"]})
+    memslot.write_config({"plugins": {"load": memslot.load}})
+    done = memslot("dice")
+    assert done.returncode == 1
+    assert done.stderr.strip() == "Error: the plugin dicey failed: ZeroDivisionError: division by zero"
+    assert "Traceback" in memslot("dice", MEMSLOT_TRACE_PLUGINS="1").stderr
+
+
+def test_what_plugins_print_never_gets_into_json(memslot) -> None:
+    code = """
+from memslot import hookimpl
+print("at import")
+@hookimpl
+def register_tools(ctx):
+    print("while registering")
+    return []
+@hookimpl
+def before_agent_start():
+    print("before the start")
+"""
+    memslot.add_plugin("loud", code, kind="tool")
+    memslot.write_config({"plugins": {"load": memslot.load}})
+    for command in (("run", "hello"), ("doctor",), ("plugins", "doctor")):
+        json.loads(memslot(*command, "--json").stdout)
 
 
 # Usage

@@ -64,6 +64,7 @@ PUBLIC = [
     "embed_in_batches",
     "fence",
     "hookimpl",
+    "message_text",
     "provider_key",
     "redact",
     "strip_recalled",

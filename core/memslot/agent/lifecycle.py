@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from memslot.agent.events import CHAT_TYPES, AgentStart, ChatType, Message, RunInfo, Session
+from memslot.agent.messages import plain_messages
 from memslot.agent.prompt import PromptMode, PromptSection, join_prompt
 from memslot.diagnostics import Diagnostics, describe_error
 from memslot.plugins.hooks import HookRunner, expect
@@ -54,7 +55,8 @@ class Lifecycle:
         tools: Sequence[Tool],
     ) -> tuple[str, str]:
         """Ask plugins what belongs before a prompt: (context, system prompt)."""
-        answers = self._runner.call_all("before_agent_start", accept=_usable_start, run=info, messages=tuple(messages))
+        plain = self._read_messages(messages, "before_agent_start")
+        answers = self._runner.call_all("before_agent_start", accept=_usable_start, run=info, messages=plain)
         starts: list[AgentStart] = [answer.value for answer in answers]
         context = "\n\n".join(start.prepend_context.strip() for start in starts if start.prepend_context.strip())
         base = next((start.system_prompt for start in starts if start.system_prompt.strip()), base_prompt)
@@ -65,6 +67,13 @@ class Lifecycle:
             if section.applies(mode, names)
         ]
         return context, join_prompt(base, sections)
+
+    def _read_messages(self, messages: Sequence[Message], stage: str) -> tuple[Message, ...]:
+        plain, unread = plain_messages(messages)
+        if unread:
+            said = f"{unread} message(s) are neither mappings nor objects with a role and a content; plugins see none"
+            self._diagnostics.add("host", stage, said, level="warning")
+        return plain
 
     def _write(self, plugin_id: str, section: PromptSection, info: RunInfo) -> str:
         """A section's text; nothing where the plugin fails to write it."""
@@ -86,7 +95,9 @@ class Lifecycle:
         self, info: RunInfo, ends_session: bool, messages: Sequence[Message], success: bool, error: str | None
     ) -> None:
         """Tell plugins in the background that a run has ended, and its conversation if it was one of its own."""
-        self._runner.call_in_background("agent_end", run=info, messages=messages, success=success, error=error)
+        # Copies, because the caller's list goes on changing while plugins look at it in the background.
+        plain = self._read_messages(messages, "agent_end")
+        self._runner.call_in_background("agent_end", run=info, messages=plain, success=success, error=error)
         if ends_session:
             self.end_session(info.session.id)
 

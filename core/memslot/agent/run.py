@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from memslot.agent.events import Message, RunInfo, Session
 from memslot.agent.tool_calls import ToolCalls
 from memslot.diagnostics import describe_error
-from memslot.plugins.isolation import own_copy
 from memslot.tools import Tool, ToolResult
 
 ReportEnd = Callable[[Sequence[Message], bool, str | None], None]
@@ -67,9 +66,7 @@ class AgentRun:
         if self._ended:
             return
         self._ended = True
-        # A copy, because the caller's list goes on changing while plugins look at it in the background.
-        kept = tuple(own_copy(message) for message in messages if isinstance(message, Mapping))
-        self._report_end(kept, success, error)
+        self._report_end(messages, success, error)
 
     def __enter__(self) -> Self:
         return self

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from memslot.agent.events import ChatType, RunInfo, ToolCallVerdict
-from memslot.diagnostics import Diagnostics, describe_error, one_line
+from memslot.diagnostics import Diagnostics, describe_error
 from memslot.errors import ToolArgumentsError
 from memslot.plugins.hooks import HookRunner, expect
 from memslot.plugins.isolation import own_copy
 from memslot.plugins.lanes import NotStarted, OutOfTime
 from memslot.plugins.registration import Registries
+from memslot.text import one_line
 from memslot.tools import Tool, ToolCall, ToolResult
 
 

@@ -8,13 +8,19 @@ def main() -> None:
     import os
     import sys
 
+    from memslot.cli import plugin_commands
     from memslot.cli.app import app
     from memslot.errors import MemslotError
 
     try:
         app.main(prog_name="memslot", color=False if os.environ.get("NO_COLOR") else None)
-    except MemslotError as error:
+    except Exception as error:
+        owner = plugin_commands.running
+        if not isinstance(error, MemslotError) and (owner is None or os.environ.get("MEMSLOT_TRACE_PLUGINS") == "1"):
+            raise  # a mistake of ours, or somebody is looking for theirs
         from memslot.cli.output import say_error
+        from memslot.diagnostics import describe_error
 
-        say_error(str(error))
+        is_ours = isinstance(error, MemslotError)
+        say_error(str(error) if is_ours else f"the plugin {owner} failed: {describe_error(error)}")
         sys.exit(1)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import importlib
-import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from memslot import __version__
-
-if TYPE_CHECKING:
-    from memslot.plugins.overview import Overview
+from memslot.cli.plugin_commands import list_plugin_commands, load_plugin_command
 
 BUILT_IN = {
     "init": ("memslot.cli.init", "Make a home, a config and a workspace to start with."),
@@ -31,14 +28,13 @@ class Commands(click.Group):
     """Built-in commands first, then those that active plugins name in their manifests."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*BUILT_IN, *sorted(_plugin_commands())]
+        return [*BUILT_IN, *sorted(list_plugin_commands())]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in BUILT_IN:
             command: click.Command = importlib.import_module(BUILT_IN[cmd_name][0]).command
             return command
-        owner = _plugin_commands().get(cmd_name)
-        return _load_plugin_command(ctx, owner[0], cmd_name) if owner else None
+        return load_plugin_command(ctx, cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -46,57 +42,22 @@ class Commands(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            from difflib import get_close_matches
+            from memslot.config.spelling import nearest
 
-            close = get_close_matches(args[0], self.list_commands(ctx), n=1) if args else []
-            if not close:
+            close = nearest(args[0], self.list_commands(ctx)) if args and not args[0].startswith("-") else None
+            if close is None:
                 raise
-            message = f"{error.message.rstrip('.')}. Did you mean '{close[0]}'?"
+            message = f"{error.message.rstrip('.')}. Did you mean '{close}'?"
             raise click.UsageError(message, ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, help_line) for name, (_, help_line) in BUILT_IN.items()])
-        plugin_commands = _plugin_commands()
+        plugin_commands = list_plugin_commands()
         if plugin_commands:
             rows = [(name, f"{text} ({owner})".strip()) for name, (owner, text) in sorted(plugin_commands.items())]
             with formatter.section("Commands of plugins"):
                 formatter.write_dl(rows)
-
-
-def read_current_overview() -> Overview:
-    """What is installed and runs, for this home and this folder."""
-    from memslot.config.paths import Places
-    from memslot.plugins.overview import read_overview
-
-    return read_overview(Places.from_env(), os.environ)
-
-
-def _plugin_commands() -> dict[str, tuple[str, str]]:
-    """Commands of plugins that run: name to (plugin, help). With a broken config there are none."""
-    from memslot.errors import MemslotError
-
-    try:
-        overview = read_current_overview()
-    except MemslotError:
-        return {}
-    return {
-        command.name: (plugin.id, command.help)
-        for plugin in overview.activation.running
-        for command in plugin.commands
-        if command.name not in BUILT_IN
-    }
-
-
-def _load_plugin_command(ctx: click.Context, plugin_id: str, name: str) -> click.Command:
-    from memslot.host import Host
-
-    host = ctx.with_resource(Host.load())
-    command = host.plugin_commands(plugin_id).get(name)
-    if command is None:
-        why = host.failure(plugin_id) or "it did not register the command"
-        raise click.ClickException(f'the plugin {plugin_id} does not give the command "{name}": {why}')
-    return command
 
 
 @click.group(

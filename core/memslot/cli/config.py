@@ -10,6 +10,8 @@ import click
 
 from memslot.cli.output import print_json, say_done, say_warning
 
+MISSING = "is required"
+
 if TYPE_CHECKING:
     from memslot.config.load import LoadedConfig
     from memslot.config.paths import Places
@@ -75,7 +77,10 @@ def set_(key: str, value: str, project: bool) -> None:
     """
     from memslot.config.edit import parse_cli_value, set_value
 
-    _edit(project, key, lambda path: set_value(path, key, parse_cli_value(value), check=_check_plugin_settings))
+    # A plugin that needs two settings gets them one after the other: what is still missing is told, not refused.
+    wrong = lambda tree: [p for p in _check_plugin_settings(tree) if p.reason != MISSING]  # noqa: E731
+    _edit(project, key, lambda path: set_value(path, key, parse_cli_value(value), check=wrong))
+    _warn_of_what_is_left()
 
 
 @command.command()
@@ -105,6 +110,7 @@ def validate(as_json: bool) -> None:
     """
     from memslot.config.load import load_config
     from memslot.errors import ConfigError
+    from memslot.plugins.overview import decide_plugins
 
     places = _places()
     problems: list[Any] = []
@@ -119,6 +125,7 @@ def validate(as_json: bool) -> None:
         warnings = loaded.warnings
         problems = [problem for found in loaded.entry_problems.values() for problem in found]
         problems += _check_plugin_settings(loaded.config.model_dump(by_alias=True, mode="json"))
+        problems += [slot.error for slot in decide_plugins(loaded, places, os.environ).slots if slot.error]
     if as_json:
         listed = [{"key": getattr(p, "key", None), "problem": str(p)} for p in problems]
         print_json({"file": str(places.config_file), "valid": not problems, "problems": listed})
@@ -192,6 +199,20 @@ def _is_trusted(file: Path, places: Places) -> bool:
     return not file.exists() or read_trust(places).state_of(read_project_file(file)) == "trusted"
 
 
+def _warn_of_what_is_left() -> None:
+    """After a change: plugins that still lack a setting, and a slot that names the wrong plugin."""
+    from memslot.config.load import load_config
+    from memslot.plugins.overview import decide_plugins
+
+    activation = decide_plugins(load_config(_places()), _places(), os.environ)
+    for slot in activation.slots:
+        if slot.error:
+            say_warning(slot.error)
+    for decision in activation.decisions:
+        if decision.code == "bad-config":
+            say_warning(f"{decision.plugin.id} does not run yet: {decision.reason}")
+
+
 def _sensitive_settings(loaded: LoadedConfig) -> set[str]:
     """The keys that plugins' manifests call sensitive."""
     from memslot.plugins.overview import find_plugins
@@ -204,22 +225,16 @@ def _check_plugin_settings(tree: Any) -> list[Any]:
     """What plugins' own schemas say about a whole config."""
     from memslot.config.load import parse_config
     from memslot.errors import ConfigError
-    from memslot.plugins.overview import find_plugins
-    from memslot.plugins.settings import check_settings, with_defaults
+    from memslot.plugins.overview import find_plugins, setting_problems
 
     try:
         loaded = parse_config(tree)
     except ConfigError:
         return []  # told already, with better words
-    plugins = {plugin.id: plugin for plugin in find_plugins(loaded, _places(), os.environ).plugins[::-1]}
     return [
         problem
-        for plugin_id, entry in loaded.config.plugins.entries.items()
-        if plugin_id in plugins and plugins[plugin_id].problem is None and plugin_id not in loaded.entry_problems
-        for problem in check_settings(
-            plugins[plugin_id].config_schema,
-            with_defaults(plugins[plugin_id].config_schema, dict(entry.config)),
-            prefix=("plugins", "entries", plugin_id, "config"),
-            secret_paths=plugins[plugin_id].secret_paths,
-        )
+        for plugin in find_plugins(loaded, _places(), os.environ).plugins
+        if plugin.id in loaded.config.plugins.entries and plugin.id not in loaded.entry_problems
+        if plugin.problem is None and plugin.overridden_by is None
+        for problem in setting_problems(plugin, loaded)
     ]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from memslot.cli.output import clean, keep_log_quiet, print_json
+from memslot.cli.output import clean, counted, keep_log_quiet, print_json, results_apart
 from memslot.doctor import Finding, examine, examine_plugins
 
 _MARKS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "problem": ("✗", "red")}
@@ -26,7 +26,9 @@ def command(as_json: bool) -> None:
       memslot doctor --json | jq '.findings[] | select(.level != "ok")'
     """
     keep_log_quiet()
-    _report(examine(), as_json)
+    with results_apart():
+        findings = examine()
+    _report(findings, as_json)
 
 
 @click.command("doctor")
@@ -39,7 +41,9 @@ def plugins_doctor(as_json: bool) -> None:
       memslot plugins doctor
     """
     keep_log_quiet()
-    _report(examine_plugins(), as_json)
+    with results_apart():
+        findings = examine_plugins()
+    _report(findings, as_json)
 
 
 def _report(findings: Sequence[Finding], as_json: bool) -> None:
@@ -54,6 +58,6 @@ def _report(findings: Sequence[Finding], as_json: bool) -> None:
             if finding.action:
                 click.echo(f"    → {clean(finding.action)}")
         wrong = sum(finding.level == "problem" for finding in findings)
-        click.echo("\nAll is well." if healthy else f"\n{wrong} problem(s).")
+        click.echo("\nAll is well." if healthy else f"\n{counted(wrong, 'problem')}.")
     if not healthy:
         raise click.exceptions.Exit(1)

@@ -2,17 +2,40 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TextIO
 
 import click
+
+from memslot.text import one_line
+
+_results: TextIO | None = None
+
+
+@contextlib.contextmanager
+def results_apart() -> Iterator[None]:
+    """While this lasts stdout belongs to the command's results: what plugins print goes to stderr."""
+    global _results
+    stdout = sys.stdout
+    # click's own stream, which copes with a terminal that cannot show every character.
+    _results, sys.stdout = click.get_text_stream("stdout", errors="backslashreplace"), sys.stderr
+    try:
+        yield
+    finally:
+        sys.stdout, _results = stdout, None
+
+
+def echo(text: str = "") -> None:
+    """A line of the command's results."""
+    click.echo(text, file=_results)
 
 
 def print_json(data: Any) -> None:
     """One JSON document on stdout."""
-    click.echo(json.dumps(data, ensure_ascii=False, indent=2, default=str))
+    echo(json.dumps(data, ensure_ascii=False, indent=2, default=str))
 
 
 def say_error(message: str) -> None:
@@ -24,7 +47,7 @@ def say_warning(message: str) -> None:
 
 
 def say_done(message: str) -> None:
-    click.echo(click.style("✓ ", fg="green") + message)
+    echo(click.style("✓ ", fg="green") + message)
 
 
 def keep_log_quiet() -> None:
@@ -73,4 +96,14 @@ _STYLES = {
 
 def clean(text: str) -> str:
     """One printable line: nothing a plugin says may move the cursor or colour the screen."""
-    return " ".join("".join(c if c.isprintable() else " " for c in str(text)).split())
+    return one_line(str(text), 10_000)
+
+
+def clean_lines(text: str) -> str:
+    """The same for several lines."""
+    return "\n".join("".join(c if c.isprintable() else " " for c in line) for line in text.splitlines())
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 problem`, `2 problems`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

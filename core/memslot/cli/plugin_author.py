@@ -11,6 +11,8 @@ import click
 from memslot.cli.output import clean, print_json, say_done
 from memslot.scaffold.package import KINDS, Kind
 
+_COLOURS = {"ok": "green", "note": "yellow", "problem": "red"}
+
 
 @click.command("init")
 @click.argument("name")
@@ -46,7 +48,8 @@ def validate(target: str, settings: str, as_json: bool) -> None:
     """Check a plugin: its manifest, its package, and what it does when it is loaded.
 
     PATH is a folder with a plugin in it (the current one unless told), ID an installed plugin. The
-    plugin is loaded in a process of its own, with an empty home.
+    plugin is loaded in a process of its own, with an empty home. Ends with 1 if there is a problem; a
+    note is not one.
 
     \b
     Examples:
@@ -72,7 +75,7 @@ def validate(target: str, settings: str, as_json: bool) -> None:
         for report in reports:
             click.echo(click.style(f"{report.plugin_id}  {report.path}", bold=True))
             for check in report.checks:
-                word = click.style("ok     ", fg="green") if check.ok else click.style("problem", fg="red")
+                word = click.style(f"{check.level:<7}", fg=_COLOURS[check.level])
                 click.echo(f"  {word}  {check.name}: {clean(check.message)}")
         problems = sum(not check.ok for report in reports for check in report.checks)
         click.echo("Everything is fine." if ok else f"{problems} problem{'s'[: problems != 1]} found.")

@@ -8,8 +8,8 @@ import sys
 
 import click
 
-from memslot.cli.app import read_current_overview
 from memslot.cli.output import say_done, say_warning
+from memslot.cli.plugin_commands import read_current_overview
 
 
 @click.command("install")

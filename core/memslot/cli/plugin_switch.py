@@ -25,8 +25,10 @@ def enable(plugin_id: str) -> None:
     edit = _Edit()
     if plugin_id in edit.listed("deny"):
         edit.put("plugins.deny", [name for name in edit.listed("deny") if name != plugin_id])
+        say_done(f"{plugin_id} is taken off plugins.deny")
     if edit.listed("allow") and plugin_id not in edit.listed("allow"):
         edit.put("plugins.allow", [*edit.listed("allow"), plugin_id])
+        say_done(f"{plugin_id} is added to plugins.allow")
     if plugin_id in edit.disabled():
         edit.put(f'plugins.entries."{plugin_id}".enabled', True)
     for slot, kind in SLOT_KINDS.items():

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from memslot.cli.app import read_current_overview
-from memslot.cli.output import print_json, print_table, say_warning
+from memslot.cli.output import clean, print_json, print_table, say_warning
+from memslot.cli.plugin_commands import read_current_overview
 
 if TYPE_CHECKING:
     from memslot.plugins.activation import Decision
+    from memslot.plugins.info import PluginInfo
 
 _LAZY = {
     "enable": ("memslot.cli.plugin_switch", "Let a plugin run; a memory plugin also gets the slot."),
@@ -128,10 +130,29 @@ def info(plugin_id: str, as_json: bool) -> None:
         ["tools", ", ".join(plugin.tools)],
         ["commands", ", ".join(item.name for item in plugin.commands)],
         ["providers", ", ".join(plugin.providers)],
-        ["environment", ", ".join(plugin.required_env)],
-        ["settings", ", ".join(plugin.config_schema.get("properties", {}))],
+        ["environment", ", ".join(f"{n} ({'set' if os.environ.get(n) else 'not set'})" for n in plugin.required_env)],
     ]
-    print_table(["", ""], [row for row in rows if row[1]])
+    for name, value in rows:
+        if value:
+            click.echo(f"{click.style(name.ljust(12), bold=True)} {clean(value)}")
+    for setting in describe_settings(plugin):
+        click.echo(f"{click.style('setting'.ljust(12), bold=True)} {clean(setting)}")
+
+
+def describe_settings(plugin: PluginInfo) -> list[str]:
+    """One line for each setting: its name, type, default, and what it is for."""
+    required = plugin.config_schema.get("required", ())
+    lines = []
+    for name, schema in plugin.config_schema.get("properties", {}).items():
+        schema = schema if isinstance(schema, dict) else {}
+        facts = [str(schema.get("type", "any"))]
+        if name in required and "default" not in schema:
+            facts.append("required")
+        if "default" in schema:
+            facts.append(f"default {schema['default']!r}")
+        help_text = plugin.ui_hints.get(name, {}).get("help") or schema.get("description") or ""
+        lines.append(f"{name} ({', '.join(facts)}) {help_text}".rstrip())
+    return lines
 
 
 def summary(decision: Decision) -> dict[str, Any]:
@@ -171,6 +192,10 @@ def find_decision(plugin_id: str) -> Decision:
     from memslot.config.spelling import nearest
     from memslot.plugins.hints import install_command
 
+    command = install_command(plugin_id)
     close = nearest(plugin_id, [d.plugin.id for d in decisions])
-    hint = f'did you mean "{close}"?' if close else f"it may come with: {install_command(plugin_id)}"
+    if command:
+        hint = f"it comes with: {command}"
+    else:
+        hint = f'did you mean "{close}"?' if close else "see: memslot plugins list"
     raise click.ClickException(f'no plugin "{plugin_id}" is installed; {hint}')

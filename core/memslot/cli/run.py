@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from memslot.agent.events import CHAT_TYPES, ChatType
-from memslot.cli.output import keep_log_quiet, print_json, say_warning
+from memslot.cli.output import clean_lines, echo, keep_log_quiet, print_json, results_apart, say_warning
 
 
 @click.command("run")
@@ -25,13 +25,15 @@ def command(prompt: str, session: str | None, chat_type: ChatType, agent: str | 
       memslot run "hello" --chat-type group --json
     """
     from memslot.host import Host
+    from memslot.plugins.activation import NO_OWNER
 
     keep_log_quiet()
-    with Host.load(agent=agent) as host:
+    with results_apart(), Host.load(agent=agent) as host:
         for warning in host.warnings:
             say_warning(warning)
-        if host.memory_problem is not None:
-            say_warning(f"there is no memory: {host.memory_problem}")
+        if host.config.plugins.slots.memory != NO_OWNER:
+            for problem in host.memory_status().problems:
+                say_warning(f"memory: {problem}")
         with host.run(prompt, session=session, chat_type=chat_type) as run:
             if as_json:
                 print_json(
@@ -56,5 +58,5 @@ def command(prompt: str, session: str | None, chat_type: ChatType, agent: str | 
 
 
 def _print_part(heading: str, text: str) -> None:
-    click.echo(click.style(heading, bold=True, fg="cyan"))
-    click.echo("\n".join(f"  {line}" for line in text.splitlines()) + "\n")
+    echo(click.style(heading, bold=True, fg="cyan"))
+    echo("\n".join(f"  {line}" for line in clean_lines(text).splitlines()) + "\n")

@@ -31,6 +31,8 @@ class Checked:
     entry_findings: Mapping[str, tuple[Finding, ...]]
     """What is wrong inside single plugins' entries; those plugins are switched off, the rest goes on."""
     env_names: frozenset[str]
+    env_paths: frozenset[KeyPath]
+    """Where values from the environment stand: they are never shown."""
 
     def located(self, place: Callable[[Finding], ConfigProblem]) -> list[ConfigProblem]:
         """All problems, those inside plugins' entries included, each completed by `place`."""
@@ -78,6 +80,7 @@ def check_tree(raw: Mapping[str, Any], env: Mapping[str, str]) -> Checked:
         tuple(findings.items()),
         {plugin_id: tuple(found.items()) for plugin_id, found in entry_findings.items()},
         filled.names,
+        filled.paths,
     )
 
 

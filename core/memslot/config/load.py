@@ -32,6 +32,8 @@ class LoadedConfig:
     entry_problems: Mapping[str, tuple[ConfigProblem, ...]]
     """Plugins whose entry is broken, with the reasons; they are switched off in `config`."""
     env_names: frozenset[str]
+    env_paths: frozenset[KeyPath]
+    """Where values from the environment stand: they are never shown."""
     tree: dict[str, Any] = field(repr=False)
     """The merged keys as they were written, before variables were filled in."""
 
@@ -79,6 +81,7 @@ def _loaded(
             for plugin_id, findings in checked.entry_findings.items()
         },
         env_names=checked.env_names,
+        env_paths=checked.env_paths,
         tree=tree,
     )
 

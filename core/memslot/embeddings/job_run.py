@@ -19,6 +19,7 @@ from memslot.embeddings.retrying import RetryPolicy
 from memslot.embeddings.vectors import is_zero, unit_rows
 from memslot.embeddings.waiting import Stop
 from memslot.errors import EmbeddingCancelledError, ProviderBusyError, ProviderError, ProviderRefusedError
+from memslot.text import one_line
 
 if TYPE_CHECKING:
     from memslot.embeddings.pipeline import EmbeddingPipeline
@@ -166,7 +167,7 @@ class JobRun:
             except ProviderError as error:
                 reasons.append(str(error))
         if len(made) < len(ours):
-            said = reasons[0] if reasons else "they are not among its results"
+            said = one_line("; ".join(dict.fromkeys(reasons)) or "they are not among its results")
             message = "%d of the %d texts of the batch job %s are embedded by plain calls: %s"
             logger.warning(message, len(ours) - len(made), len(ours), each.job.id, said)
         self.rows.update((key, row) for key, row in made.items() if not is_zero(row))

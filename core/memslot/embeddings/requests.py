@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from memslot.diagnostics import describe_error, one_line
+from memslot.diagnostics import describe_error
 from memslot.embeddings.circuit import Circuits
 from memslot.embeddings.contract import EmbeddingProvider, key_of
 from memslot.embeddings.long_texts import cut, weighted_mean
@@ -16,6 +16,7 @@ from memslot.embeddings.vectors import unit_rows
 from memslot.embeddings.waiting import LOOK_SECONDS, Stop, call_within
 from memslot.errors import InputTooLargeError, MemslotError, ProviderBusyError, ProviderError
 from memslot.memory.redact import redact
+from memslot.text import one_line
 
 if TYPE_CHECKING:
     from memslot.embeddings.contract import Vector

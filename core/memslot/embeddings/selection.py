@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from memslot.diagnostics import describe_error, one_line
+from memslot.diagnostics import describe_error
 from memslot.embeddings.contract import EmbeddingProvider, EmbeddingProviderSpec, ProviderOptions, misfit
 from memslot.embeddings.waiting import call_within
 from memslot.errors import NameClashError, UnknownProviderError
+from memslot.text import one_line
 
 if TYPE_CHECKING:
     from memslot.config.search_model import MemorySearch
@@ -86,17 +87,26 @@ class ProviderRegistry:
         return tuple(spec for _, spec in self._specs.values())
 
     def report(self, settings: MemorySearch) -> list[ProviderReport]:
-        """What each registered provider would need to be used; in the order of "auto", then by name. Creates none."""
+        """What each registered provider lacks to be used; in the order of "auto", then by name. Creates none."""
         reports = []
         for plugin_id, spec in self._specs.values():
             order = spec.auto_order if isinstance(spec.auto_order, int | float) else None
-            options = self._options_for(spec.id, settings)
-            try:
-                lack = call_within(self._create_seconds, lambda spec=spec, options=options: _lack(spec, options))  # type: ignore[misc]
-            except (Exception, SystemExit) as error:
-                lack = self._fault(error, options)
+            lack = self._lack(spec, self._options_for(spec.id, settings))
             reports.append(ProviderReport(spec.id, plugin_id, lack, bool(spec.sends_text_away), order))
         return sorted(reports, key=lambda each: (each.auto_order is None, each.auto_order or 0, each.id))
+
+    def select_only(self, name: str, settings: MemorySearch) -> Selection:
+        """Create the provider of that name and no other, whatever the settings name."""
+        provider, fault = self._create(name, self._options_for(name, settings))
+        if provider is not None:
+            return Selection(provider, name, "asked for by name")
+        return Selection(None, name, f"{name}: {fault}", ((name, fault),))
+
+    def _options_for(self, name: str, settings: MemorySearch) -> ProviderOptions:
+        """The settings, unless they are about another provider: its key, address and model are not for this one."""
+        if settings.provider in (AUTO, name):
+            return ProviderOptions.from_settings(settings, self._env)
+        return ProviderOptions(env=self._env)
 
     def select(self, settings: MemorySearch) -> Selection:
         """Choose by the settings. A provider that nobody named is never sent any text, except by "auto"."""
@@ -134,23 +144,42 @@ class ProviderRegistry:
         """The provider, or the reason why there is none."""
         try:
             spec = self._find(name)
-            lack = spec.missing(options)
-            if lack is not None:
-                return None, one_line(_hide(lack, options)) or "it is not ready"
+        except UnknownProviderError as error:
+            return None, one_line(str(error))
+        lack = self._lack(spec, options)
+        if lack is not None:
+            return None, lack
+
+        def create() -> tuple[EmbeddingProvider | None, str]:
             provider = spec.create(options)
+            # Looked at here, within the budget: to know its dims a provider may have to ask a server.
             fault = misfit(provider)
             if fault is None and provider.id != name:
                 fault = f"it calls itself {provider.id!r}"
             return (None, fault) if fault is not None else (provider, "")
+
+        try:
+            return call_within(self._create_seconds, create)
         except (Exception, SystemExit) as error:
-            text = str(error) if isinstance(error, UnknownProviderError) else describe_error(error)
-            return None, one_line(_hide(text, options))
+            return None, _fault(error, options)
+
+    def _lack(self, spec: EmbeddingProviderSpec, options: ProviderOptions) -> str | None:
+        """What a provider lacks, in one sentence; asked in a thread of its own, since it is a plugin's code."""
+        try:
+            lack = call_within(self._create_seconds, lambda: spec.missing(options))
+            return None if lack is None else one_line(_hide(lack, options)) or "it is not ready"
+        except (Exception, SystemExit) as error:
+            return _fault(error, options)
 
     def _find(self, name: str) -> EmbeddingProviderSpec:
         if name not in self._specs:
             known = ", ".join(sorted(self._specs)) or "none"
             raise UnknownProviderError(f'there is no embedding provider "{name}"; the active ones are: {known}')
         return self._specs[name][1]
+
+
+def _fault(error: BaseException, options: ProviderOptions) -> str:
+    return one_line(_hide(describe_error(error), options))
 
 
 def _hide(text: str, options: ProviderOptions) -> str:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from memslot.config.spelling import nearest
 from memslot.plugins.info import PluginInfo
 
 NO_OWNER = "none"
@@ -74,8 +75,8 @@ class Activation:
         return next(slot for slot in self.slots if slot.name == name)
 
 
-InstallHint = Callable[[str], str]
-"""Gives the command that would install a plugin."""
+InstallHint = Callable[[str], str | None]
+"""Gives the command that would install a plugin, where one is known."""
 
 
 def decide_activation(
@@ -84,7 +85,7 @@ def decide_activation(
     *,
     host_api: int,
     find_setting_fault: Callable[[PluginInfo], str | None] = lambda plugin: None,
-    install_hint: InstallHint = lambda plugin_id: f"pip install memslot-{plugin_id}",
+    install_hint: InstallHint = lambda plugin_id: None,
 ) -> Activation:
     """Decide for every plugin. Settings are only checked for plugins that would run."""
     decisions = tuple(_decide(plugin, rules, host_api, find_setting_fault) for plugin in plugins)
@@ -151,8 +152,12 @@ def _fill(name: str, owner: str, decisions: Sequence[Decision], rules: Rules, in
         return Slot(name, None, problem="all plugins are off")
     found = next((d for d in decisions if d.plugin.id == owner and d.code != "overridden"), None)
     if found is None:
-        sentence = f'plugins.slots.{name} names "{owner}", which is not installed; {_fitting(name, kind, decisions)}'
-        sentence += f"install it with: {install_hint(owner)}"
+        command = install_hint(owner)
+        meant = nearest(owner, [d.plugin.id for d in decisions if d.plugin.kind == kind]) if command is None else None
+        sentence = f'plugins.slots.{name} names "{owner}", which is not installed; '
+        sentence += f'did you mean "{meant}"? ' if meant else ""
+        sentence += _fitting(name, kind, decisions)
+        sentence += f"install it with: {command}" if command else "install it with: memslot plugins install PACKAGE"
         return Slot(name, None, error=sentence) if name in rules.chosen_slots else Slot(name, None, problem=sentence)
     if found.plugin.kind is not None and found.plugin.kind != kind:
         sentence = f'plugins.slots.{name} names "{owner}", which is of kind "{found.plugin.kind}", not "{kind}"; '

@@ -11,14 +11,15 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from memslot import __version__
 
 _KEPT_ENTRIES = 32
 
+Value = TypeVar("Value")
 Fingerprint = tuple[int, int, int, int] | None
 
 
@@ -33,7 +34,7 @@ def fingerprint(path: str) -> Fingerprint:
 
 def installed_fingerprint() -> list[Any]:
     """Changes when a distribution is installed, removed or upgraded in one of Python's folders."""
-    folders = [[path, _mtime(path)] for path in sys.path if path and os.path.isdir(path)]  # noqa: PTH112
+    folders = [[path, _mtime(path)] for path in search_path() if os.path.isdir(path)]  # noqa: PTH112
     return [__version__, sys.version, sys.prefix, folders]
 
 
@@ -42,22 +43,27 @@ def _mtime(path: str) -> int:
     return Path(path).stat().st_mtime_ns
 
 
+def search_path() -> list[str]:
+    """sys.path with the current folder by its name, as `python -c` and a prompt have it first."""
+    return [path or os.getcwd() for path in sys.path]  # noqa: PTH109
+
+
 class Cache:
     """Entries below one folder. Without the folder's parent (memslot's home) nothing is kept."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def get(self, name: str, key: Any, env: Mapping[str, str]) -> Any:
-        """What was kept under this name, or None where it was not or is no longer true."""
+    def get(self, name: str, key: Any, env: Mapping[str, str], decode: Callable[[Any], Value]) -> Value | None:
+        """What was kept under this name, decoded, or None where it was not or is no longer true."""
         try:
             entry = json.loads(self._file(name, key).read_bytes())
             if entry["key"] != _digest(key) or entry["env"] != _env_digests(entry["env"], env, entry["salt"]):
                 return None
             if any(fingerprint(path) != _as_fingerprint(kept) for path, kept in entry["watched"]):
                 return None
-            return entry["data"]
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            return decode(entry["data"])
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None
 
     def put(
@@ -84,10 +90,14 @@ class Cache:
                 return
             self._folder.mkdir(mode=0o700, exist_ok=True)
             self._prune()
+            text = json.dumps(entry)
             handle, temporary = tempfile.mkstemp(dir=self._folder, prefix=".tmp-")
-            with os.fdopen(handle, "w") as file:
-                json.dump(entry, file)
-            Path(temporary).replace(self._file(name, key))
+            try:
+                with os.fdopen(handle, "w") as file:
+                    file.write(text)
+                Path(temporary).replace(self._file(name, key))
+            except OSError:
+                Path(temporary).unlink(missing_ok=True)
         except (OSError, TypeError, ValueError):
             return
 

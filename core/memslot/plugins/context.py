@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from memslot.config.model import Config
     from memslot.config.paths import Places
     from memslot.config.search_model import MemorySearch
+    from memslot.embeddings.cache import EmbeddingCache
+    from memslot.embeddings.pipeline import EmbeddingPipeline
     from memslot.embeddings.selection import Selection
+
+Value = TypeVar("Value")
 
 
 class PluginContext:
@@ -34,6 +39,8 @@ class PluginContext:
         self.host_config = host_config
         self.logger = logging.getLogger(f"memslot.plugin.{plugin_id}")
         self._select_embedder = select_embedder
+        self._shared: dict[str, Any] = {}
+        self._lock = threading.Lock()
 
     @property
     def workspace(self) -> Path:
@@ -53,9 +60,28 @@ class PluginContext:
         make_private_dir(folder)
         return folder
 
+    def shared(self, key: str, make: Callable[[], Value]) -> Value:
+        """Something that this plugin's hooks use together, such as its store: made once for each host."""
+        with self._lock:
+            if key not in self._shared:
+                self._shared[key] = make()
+            value: Value = self._shared[key]
+            return value
+
     def select_embedder(self, settings: MemorySearch | None = None) -> Selection:
         """Choose an embedding provider by the agent's settings (or by other ones), and say why."""
         return self._select_embedder(settings)
+
+    def pipeline(
+        self, settings: MemorySearch | None = None, cache: EmbeddingCache | None = None
+    ) -> tuple[EmbeddingPipeline | None, Selection]:
+        """Choose a provider and make a pipeline for it; None where search has to do with keywords."""
+        selection = self.select_embedder(settings)
+        if selection.provider is None:
+            return None, selection
+        from memslot.embeddings.pipeline import EmbeddingPipeline
+
+        return EmbeddingPipeline(selection.provider, cache=cache), selection
 
     def __repr__(self) -> str:
         return f"<PluginContext {self.plugin_id} agent={self.agent_id}>"

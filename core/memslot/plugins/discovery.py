@@ -4,22 +4,36 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from memslot.errors import ManifestError
+from memslot.plugins.cache import Fingerprint, fingerprint
 from memslot.plugins.info import Catalog, PluginInfo, unusable
 from memslot.plugins.manifest import MANIFEST_NAME, describe, read_manifest
 from memslot.plugins.ownership import refuse_link_out, refuse_unsafe_folder
 
 GROUP = "memslot.plugins"
 _MAX_PLUGINS_PER_FOLDER = 200
+logger = logging.getLogger("memslot.plugins")
+
+
+class Watched:
+    """What was looked at, with fingerprints taken before: what changes meanwhile counts as changed."""
+
+    def __init__(self) -> None:
+        self.prints: dict[str, Fingerprint] = {}
+
+    def add(self, path: Path) -> Path:
+        self.prints.setdefault(str(path), fingerprint(str(path)))
+        return path
 
 
 def discover(load_paths: Sequence[Path] = ()) -> Catalog:
     """List every plugin that can be found. The first of an id wins; later ones are marked as overridden."""
-    watched: list[str] = []
+    watched = Watched()
     found: list[PluginInfo] = []
     for path in load_paths:
         found.extend(_in_folder(path, watched))
@@ -29,26 +43,35 @@ def discover(load_paths: Sequence[Path] = ()) -> Catalog:
     for plugin in found:
         winner = first.setdefault(plugin.id, plugin)
         plugins.append(plugin if winner is plugin else replace(plugin, overridden_by=_whereabouts(winner)))
-    return Catalog(tuple(plugins), tuple(watched))
+    return Catalog(tuple(plugins), watched.prints)
 
 
 def _whereabouts(plugin: PluginInfo) -> str:
     return plugin.distribution or plugin.root
 
 
-def _installed(watched: list[str]) -> Iterator[PluginInfo]:
-    entry_points = importlib.metadata.entry_points(group=GROUP)
-    for point in sorted(entry_points, key=lambda p: (p.name, p.dist.name if p.dist else "")):
-        yield _read_entry_point(point, watched)
+def _installed(watched: Watched) -> Iterator[PluginInfo]:
+    points: list[importlib.metadata.EntryPoint] = []
+    for distribution in importlib.metadata.distributions():
+        try:
+            points.extend(distribution.entry_points.select(group=GROUP))
+        except Exception as error:  # somebody's broken metadata is not our plugins' fault
+            logger.debug("entry points of %s cannot be read: %s", distribution, error)
+    seen: set[tuple[str, str, str]] = set()
+    for point in sorted(points, key=lambda p: (p.name, p.dist.name if p.dist else "")):
+        # One distribution can be met twice, through two entries of sys.path that lead to it.
+        identity = (point.name, point.value, point.dist.name if point.dist else "")
+        if identity not in seen:
+            seen.add(identity)
+            yield _read_entry_point(point, watched)
 
 
-def _read_entry_point(point: importlib.metadata.EntryPoint, watched: list[str]) -> PluginInfo:
+def _read_entry_point(point: importlib.metadata.EntryPoint, watched: Watched) -> PluginInfo:
     distribution = point.dist.name if point.dist else None
     place = {"entry": point.value, "origin": "installed", "distribution": distribution}
     try:
         folder = _package_folder(point.module)
-        manifest_path = _nearest_manifest(folder, depth=point.module.count(".") + 1)
-        watched.append(str(manifest_path))
+        manifest_path = _nearest_manifest(folder, point.module.count(".") + 1, watched)
         manifest = read_manifest(manifest_path)
         if manifest.id != point.name:
             problem = f"its manifest says id {manifest.id!r}, its entry point says {point.name!r}: they must be equal"
@@ -74,41 +97,37 @@ def _package_folder(module: str) -> Path:
     return Path(next(iter(spec.submodule_search_locations))).joinpath(*rest)
 
 
-def _nearest_manifest(folder: Path, depth: int) -> Path:
+def _nearest_manifest(folder: Path, depth: int, watched: Watched) -> Path:
     """The manifest in the entry module's folder, or in the nearest package above it."""
-    candidate = folder
-    for _ in range(depth):
-        if (candidate / MANIFEST_NAME).is_file():
-            return candidate / MANIFEST_NAME
-        candidate = candidate.parent
+    candidates = [parent / MANIFEST_NAME for parent in [folder, *folder.parents][:depth]]
+    for candidate in candidates:
+        if watched.add(candidate).is_file():
+            return candidate
     raise ManifestError(f"there is no {MANIFEST_NAME} in {folder}")
 
 
-def _in_folder(path: Path, watched: list[str]) -> Iterator[PluginInfo]:
+def _in_folder(path: Path, watched: Watched) -> list[PluginInfo]:
     """Plugins of one `plugins.load.paths` item: the folder itself, or packages directly inside it."""
-    root = path.expanduser().absolute()
-    watched.append(str(root))
-    label = root.name.lower().replace("_", "-") or "folder"
-    if not root.is_dir():
-        yield _refused(label, root, f"plugins.load.paths names {root}, which is not a folder")
-        return
-    manifests = [root / MANIFEST_NAME] if (root / MANIFEST_NAME).exists() else _manifests_inside(root)
-    if not manifests:
-        yield _refused(
-            label,
-            root,
-            f"plugins.load.paths names {root}, and no {MANIFEST_NAME} is in it or one level below",
-        )
-    for manifest_path in manifests:
-        watched.append(str(manifest_path))
-        yield _read_folder(root, manifest_path)
-
-
-def _manifests_inside(root: Path) -> list[Path]:
+    label = path.name.lower().replace("_", "-") or "folder"
     try:
-        return sorted(root.glob(f"*/{MANIFEST_NAME}"))[:_MAX_PLUGINS_PER_FOLDER]
-    except OSError:
-        return []
+        return _look_into(path, label, watched)
+    except (OSError, RuntimeError, ValueError) as error:  # a name too long, a loop of links, no permission
+        return [_refused(label, path, f"plugins.load.paths names {path}, which cannot be read: {error}")]
+
+
+def _look_into(root: Path, label: str, watched: Watched) -> list[PluginInfo]:
+    watched.add(root)
+    if not root.is_dir():
+        return [_refused(label, root, f"plugins.load.paths names {root}, which is not a folder")]
+    if watched.add(root / MANIFEST_NAME).exists():
+        return [_read_folder(root, root / MANIFEST_NAME)]
+    inside = sorted(folder for folder in root.iterdir() if folder.is_dir())[:_MAX_PLUGINS_PER_FOLDER]
+    manifests = [watched.add(folder / MANIFEST_NAME) for folder in inside]
+    plugins = [_read_folder(root, manifest) for manifest in manifests if manifest.exists()]
+    if not plugins:
+        problem = f"plugins.load.paths names {root}, and no {MANIFEST_NAME} is in it or one level below"
+        return [_refused(label, root, problem)]
+    return plugins
 
 
 def _read_folder(root: Path, manifest_path: Path) -> PluginInfo:
@@ -125,7 +144,7 @@ def _read_folder(root: Path, manifest_path: Path) -> PluginInfo:
         refuse_unsafe_folder(root, package)
         if entry.partition(":")[0].split(".")[0] != package.name:
             raise ManifestError(f"{manifest_path}: entry is {entry!r}, outside its package {package.name!r}")
-    except ManifestError as error:
+    except (ManifestError, OSError, RuntimeError) as error:
         return info.with_problem(str(error))
     return info
 

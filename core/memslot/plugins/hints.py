@@ -6,13 +6,13 @@ import re
 from importlib import metadata
 
 
-def install_command(plugin_id: str) -> str:
-    """The command that brings a plugin: an extra of `memslot` if one does, else the conventional package name."""
+def install_command(plugin_id: str) -> str | None:
+    """The command that brings a plugin, for those that memslot itself distributes; nothing is made up for others."""
     distribution = f"memslot-{plugin_id}"
     try:
         requirements = metadata.requires("memslot") or []
     except metadata.PackageNotFoundError:
-        requirements = []
+        return None
     extras: set[str] = set()
     for requirement in requirements:
         name = re.match(r"[A-Za-z0-9._-]+", requirement)
@@ -21,7 +21,7 @@ def install_command(plugin_id: str) -> str:
             if extra is None:
                 return "pip install memslot"
             extras.add(extra.group(1))
-    if extras:
-        # An extra that gathers others names it too; the one of its own is meant.
-        return f'pip install "memslot[{min(extras, key=lambda extra: (extra == "all", extra))}]"'
-    return f"pip install {distribution}"
+    if not extras:
+        return None
+    # An extra that gathers others names it too; the one of its own is meant.
+    return f'pip install "memslot[{min(extras, key=lambda extra: (extra == "all", extra))}]"'

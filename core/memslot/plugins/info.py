@@ -64,7 +64,16 @@ class Catalog:
     """All plugins found, and the files whose change would make this list stale."""
 
     plugins: tuple[PluginInfo, ...]
-    watched: tuple[str, ...]
+    watched: Mapping[str, Any]
+    """Each file or folder with its fingerprint from before it was read."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {"plugins": [plugin.to_json() for plugin in self.plugins], "watched": dict(self.watched)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Catalog:
+        watched = {path: None if kept is None else tuple(kept) for path, kept in data["watched"].items()}
+        return cls(tuple(PluginInfo.from_json(item) for item in data["plugins"]), watched)
 
 
 def unusable(

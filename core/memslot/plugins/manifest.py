@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic.alias_generators import to_camel
@@ -21,6 +21,9 @@ ID_PATTERN = r"^[a-z0-9][a-z0-9-]{0,63}$"
 RESERVED_COMMANDS = frozenset({"init", "run", "plugins", "embed", "config", "doctor", "paths", "trust", "completion"})
 """memslot's own commands, which no plugin can take."""
 _NO_SETTINGS: dict[str, Any] = {"type": "object", "additionalProperties": False}
+
+
+CommandName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,31}$")]
 
 
 class _Part(BaseModel):
@@ -40,7 +43,7 @@ class UiHint(_Part):
 class CommandHint(_Part):
     """A command as `memslot --help` lists it before the plugin is loaded."""
 
-    name: str = Field(pattern=r"^[a-z][a-z0-9-]{0,31}$", description="The word after `memslot`.")
+    name: CommandName = Field(description="The word after `memslot`.")
     help: str = Field("", max_length=200, description="One line for `memslot --help`.")
 
 
@@ -48,7 +51,7 @@ class Provides(_Part):
     """What the plugin registers, so that it can be shown and found before its code runs."""
 
     tools: list[str] = Field(default=[], description="Names of the tools it gives to agents.")
-    commands: list[CommandHint | str] = Field(
+    commands: list[CommandHint | CommandName] = Field(
         default=[], description="Commands it adds to `memslot`: a name, or a name with one line of help."
     )
     providers: list[str] = Field(default=[], description="Ids of the embedding providers it registers.")
@@ -138,6 +141,10 @@ def parse_manifest(data: bytes, source: str) -> Manifest:
         raise ManifestError(f"{source} is not valid JSON: {error}") from None
     if not isinstance(tree, dict):
         raise ManifestError(f"{source} must hold one JSON object")
+    try:
+        json.dumps(tree, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise ManifestError(f"{source} holds half of a surrogate pair, which is no text") from None
     try:
         return Manifest.model_validate(tree)
     except ValidationError as error:

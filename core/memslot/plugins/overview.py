@@ -6,20 +6,20 @@ import (pydantic, pluggy, importlib.metadata) are imported only where something 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memslot.config.paths import Places
+from memslot.config.paths import Places, expand_home
 from memslot.config.project import find_project_file
 from memslot.plugins.activation import Activation, Decision, Rules, Slot, decide_activation, environment_rules
-from memslot.plugins.cache import Cache, fingerprint, installed_fingerprint
+from memslot.plugins.cache import Cache, fingerprint, installed_fingerprint, search_path
 from memslot.plugins.info import Catalog, PluginInfo
 
 if TYPE_CHECKING:
     from memslot.config.load import LoadedConfig
+    from memslot.config.problems import ConfigProblem
 
 
 _HARMLESS = frozenset({"$schema", "$comment", "title", "description", "type", "properties", "additionalProperties"})
@@ -56,10 +56,10 @@ def read_overview(places: Places, env: Mapping[str, str]) -> Overview:
     """The overview, from the cache if that still holds; raises ConfigError where the config is wrong."""
     cache = Cache(places.cache_dir)
     project = find_project_file(Path(), places)
-    key = [[str(places.config_file), str(project), sys.path], installed_fingerprint(), environment_key(env)]
-    kept = cache.get("overview", key, env)
+    key = [[str(places.config_file), str(project), search_path()], installed_fingerprint(), environment_key(env)]
+    kept = cache.get("overview", key, env, Overview.from_json)
     if kept is not None:
-        return Overview.from_json(kept)
+        return kept
 
     from memslot.config.load import load_config
 
@@ -68,7 +68,7 @@ def read_overview(places: Places, env: Mapping[str, str]) -> Overview:
     watched = {path: fingerprint(path) for path in files}
     loaded = load_config(places, env=env)
     catalog = find_plugins(loaded, places, env)
-    watched.update((path, fingerprint(path)) for path in catalog.watched)
+    watched.update(catalog.watched)
     overview = Overview(_decide(catalog, loaded, env), loaded.warnings)
     cache.put("overview", key, overview.to_json(), watched=watched.items(), env=env, env_names=loaded.env_names)
     return overview
@@ -87,23 +87,21 @@ def find_plugins(loaded: LoadedConfig, places: Places, env: Mapping[str, str]) -
     """All plugins, from the cache where nothing was installed, removed or edited since."""
     folders = _load_paths(loaded, places)
     cache = Cache(places.cache_dir)
-    key = [[[str(folder) for folder in folders], sys.path], installed_fingerprint()]
-    kept = cache.get("catalog", key, env)
+    key = [[[str(folder) for folder in folders], search_path()], installed_fingerprint()]
+    kept = cache.get("catalog", key, env, Catalog.from_json)
     if kept is not None:
-        return Catalog(tuple(PluginInfo.from_json(item) for item in kept["plugins"]), tuple(kept["watched"]))
+        return kept
 
     from memslot.plugins.discovery import discover
 
     catalog = discover(folders)
-    data = {"plugins": [plugin.to_json() for plugin in catalog.plugins], "watched": catalog.watched}
-    watched = [(path, fingerprint(path)) for path in catalog.watched]
-    cache.put("catalog", key, data, watched=watched, env=env)
+    cache.put("catalog", key, catalog.to_json(), watched=catalog.watched.items(), env=env)
     return catalog
 
 
 def _load_paths(loaded: LoadedConfig, places: Places) -> list[Path]:
     """`plugins.load.paths`; a relative one is meant from the config file's folder (a project's: from the project)."""
-    return [places.config_file.parent / Path(path).expanduser() for path in loaded.config.plugins.load.paths]
+    return [places.config_file.parent / expand_home(path) for path in loaded.config.plugins.load.paths]
 
 
 def _decide(catalog: Catalog, loaded: LoadedConfig, env: Mapping[str, str]) -> Activation:
@@ -140,16 +138,21 @@ def rules_of(loaded: LoadedConfig, env: Mapping[str, str]) -> Rules:
 
 
 def _setting_fault(plugin: PluginInfo, loaded: LoadedConfig) -> str | None:
+    return "; ".join(str(problem) for problem in setting_problems(plugin, loaded)) or None
+
+
+def setting_problems(plugin: PluginInfo, loaded: LoadedConfig) -> list[ConfigProblem]:
+    """What is wrong with a plugin's settings, by its own schema."""
     from memslot.plugins.settings import check_settings, with_defaults
 
     entry = loaded.config.plugins.entries.get(plugin.id)
     settings = dict(entry.config) if entry else {}
     if not settings and _HARMLESS.issuperset(plugin.config_schema):
-        return None  # nothing is set and nothing can be missing: the validator need not be loaded
-    problems = check_settings(
+        return []  # nothing is set and nothing can be missing: the validator need not be loaded
+    return check_settings(
         plugin.config_schema,
         with_defaults(plugin.config_schema, settings),
         prefix=("plugins", "entries", plugin.id, "config"),
         secret_paths=plugin.secret_paths,
+        hidden=loaded.env_paths,
     )
-    return "; ".join(str(problem) for problem in problems) or None

@@ -34,7 +34,10 @@ def _code_files(package: Path) -> list[Path]:
 def _refuse_unsafe_path(path: Path) -> None:
     if os.name != "posix":
         return
-    status = path.stat()
+    try:
+        status = path.stat()
+    except FileNotFoundError:  # a link to nothing, such as an editor's lock: there is no code in it
+        return
     if status.st_mode & stat.S_IWOTH:
         raise ManifestError(f"{path} can be written by everybody; run: chmod o-w {path}")
     if status.st_uid not in (0, os.geteuid()):

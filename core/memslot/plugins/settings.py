@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from memslot.config.keypath import KeyPath, format_key
@@ -18,6 +18,14 @@ _BOUNDS = {
     "exclusiveMinimum": "more than",
     "maximum": "at most",
     "exclusiveMaximum": "less than",
+}
+_OTHER_REASONS = {
+    "anyOf": "fits none of the forms it may have",
+    "oneOf": "must fit exactly one of the forms it may have",
+    "not": "has a form it must not have",
+    "format": "is not written in the required format",
+    "uniqueItems": "holds the same item twice",
+    "multipleOf": "is not a multiple of the required number",
 }
 _LENGTHS = {
     "minLength": "at least {} characters",
@@ -59,23 +67,35 @@ def schema_fault(schema: Any) -> str | None:
 
 
 def check_settings(
-    schema: Mapping[str, Any], value: Any, *, prefix: KeyPath = (), secret_paths: frozenset[str] = frozenset()
+    schema: Mapping[str, Any],
+    value: Any,
+    *,
+    prefix: KeyPath = (),
+    secret_paths: frozenset[str] = frozenset(),
+    hidden: Collection[KeyPath] = (),
 ) -> list[ConfigProblem]:
-    """All faults of a value at once, each with its key path, a safe form of the value, and the reason."""
+    """All faults of a value at once, each with its key path, a safe form of the value, and the reason.
+
+    `secret_paths` are the manifest's sensitive settings; `hidden` are full paths whose values came from elsewhere.
+    """
     problems: list[ConfigProblem] = []
-    for error in schema_validator(schema).iter_errors(value):
-        inside: KeyPath = tuple(error.instance_path)
+    try:
+        errors = list(schema_validator(schema).iter_errors(value))
+    except (ValueError, TypeError, RecursionError) as error:
+        return [ConfigProblem(format_key(prefix) or "it", f"is not plain JSON data: {error}")]
+    for fault in errors:
+        inside: KeyPath = tuple(fault.instance_path)
         path = (*prefix, *inside)
-        keyword = error.kind.name
+        keyword = fault.kind.name
         if keyword == "required":
-            problems.append(ConfigProblem(format_key((*path, error.kind.property)), "is required"))
+            problems.append(ConfigProblem(format_key((*path, fault.kind.property)), "is required"))
         elif keyword in ("additionalProperties", "unevaluatedProperties"):
-            known = _known_keys(schema, error.schema_path)
-            problems.extend(_unknown_key((*path, key), known) for key in error.kind.unexpected)
+            known = _known_keys(schema, fault.schema_path)
+            problems.extend(_unknown_key((*path, key), known) for key in fault.kind.unexpected)
         else:
-            hide = _is_marked_secret(inside, secret_paths) or is_secret_key(inside)
-            reason = _reason(keyword, error, hide)
-            problems.append(ConfigProblem(format_key(path) or "it", reason, shown(error.instance, inside, hide=hide)))
+            hide = _is_marked_secret(inside, secret_paths) or is_secret_key(inside) or path in hidden
+            value_shown = shown(fault.instance, inside, hide=hide)
+            problems.append(ConfigProblem(format_key(path) or "it", _reason(keyword, fault), value_shown))
     return problems
 
 
@@ -103,7 +123,7 @@ def _known_keys(schema: Any, schema_path: list[str | int]) -> list[str]:
     return sorted(schema.get("properties") or {}) if isinstance(schema, Mapping) else []
 
 
-def _reason(keyword: str, error: Any, secret: bool) -> str:
+def _reason(keyword: str, error: Any) -> str:
     kind = error.kind
     if keyword == "type":
         types = [kind.types] if isinstance(kind.types, str) else kind.types
@@ -118,8 +138,8 @@ def _reason(keyword: str, error: Any, secret: bool) -> str:
         return f"must have {_LENGTHS[keyword].format(kind.limit)}"
     if keyword == "pattern":
         return f"must match the pattern {kind.pattern}"
-    # The library's own sentence may quote the value.
-    return "is not valid" if secret else str(error.message)
+    # Never the library's own sentence: it quotes the value, and with it what is hidden inside.
+    return _OTHER_REASONS.get(keyword, f"does not satisfy the schema's {keyword}")
 
 
 def with_defaults(schema: Any, value: Any) -> Any:

@@ -10,6 +10,7 @@ from memslot.errors import PluginError
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _LONGEST = 50
 _PREFIX = "memslot-"
+_EMBEDDER_PREFIX = "embed-"
 _TAKEN = frozenset({"core", "memory-core", "memory-lancedb", "embed-providers", "memslot"})
 """Distributions of the project itself would be `memslot-` and one of these."""
 _MEANT_OTHERWISE = frozenset({"auto", "none"})
@@ -40,6 +41,11 @@ class Names:
         return self.plugin_id.replace("-", "_")
 
     @property
+    def provider_id(self) -> str:
+        """What people write as `memorySearch.provider`: the plugin `embed-acme` brings the provider `acme`."""
+        return self.plugin_id.removeprefix(_EMBEDDER_PREFIX)
+
+    @property
     def title(self) -> str:
         return self.plugin_id.replace("-", " ").capitalize()
 
@@ -54,6 +60,7 @@ def names_for(name: str) -> Names:
         )
     if plugin_id in _TAKEN:
         raise PluginError(f'"{plugin_id}" is the name of a part of memslot itself; choose another one')
-    if plugin_id in _MEANT_OTHERWISE:
-        raise PluginError(f'"{plugin_id}" has a meaning in the config already; choose another name')
-    return Names(plugin_id)
+    names = Names(plugin_id)
+    if names.provider_id in _MEANT_OTHERWISE:
+        raise PluginError(f'"{names.provider_id}" has a meaning in the config already; choose another name')
+    return names

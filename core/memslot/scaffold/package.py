@@ -29,6 +29,7 @@ def write_package(name: str, kind: Kind, folder: Path) -> list[Path]:
         "distribution": names.distribution,
         "package": names.package,
         "identifier": names.identifier,
+        "provider_id": names.provider_id,
         "title": names.title,
         "kind": kind,
         "core_version": ".".join(__version__.split(".")[:2]),

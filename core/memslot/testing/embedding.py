@@ -12,6 +12,7 @@ import pytest
 
 from memslot.embeddings.contract import EmbeddingProvider, misfit
 from memslot.errors import ProviderError
+from memslot.testing.optional_tests import is_overridden, take_or_leave
 from memslot.testing.samples import LONE_SURROGATE, SCRIPTS
 from memslot.testing.threads import THREADS, all_at_once
 
@@ -19,6 +20,7 @@ API_KEY = "sk-conformance-0123456789"
 _SAME = 1e-4
 _MANY = 1000
 _LONGEST_TEXT = 1_000_000
+_ABOUT_KEYS = ("test_the_key_is_in_no_error", "test_the_key_is_not_in_repr")
 _NOUNS = ("harbour", "invoice", "violin", "glacier", "password", "recipe", "tractor", "ballot", "comet", "ledger")
 
 
@@ -43,13 +45,11 @@ class EmbeddingProviderContract:
     @classmethod
     def has_failure_mode(cls) -> bool:
         """Whether `make_failing_provider` was overridden; without it the tests about keys are not generated."""
-        return cls.make_failing_provider is not EmbeddingProviderContract.make_failing_provider
+        return is_overridden(cls, EmbeddingProviderContract, "make_failing_provider")
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
-        if not cls.has_failure_mode():
-            cls.test_the_key_is_in_no_error = None  # type: ignore[method-assign, assignment]
-            cls.test_the_key_is_not_in_repr = None  # type: ignore[method-assign, assignment]
+        take_or_leave(cls, EmbeddingProviderContract, "make_failing_provider", _ABOUT_KEYS)
 
     # What it is
 

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from memslot.diagnostics import describe_error
 from memslot.errors import MemslotError
-from memslot.memory.contract import Memory, MemoryHit, MemorySearchOutcome, MemoryStatus, misfit
+from memslot.memory.contract import Memory, misfit
+from memslot.testing.memory_checks import FACTS, ask, check_clear, check_status, finds, search
+from memslot.testing.memory_faults import FaultyProviderTests
 from memslot.testing.samples import HOSTILE_QUERIES, LONE_SURROGATE
 from memslot.testing.threads import THREADS, all_at_once
 
 _SECRET_WORD = "heliotrope"
-_FACTS = {
-    "Which plant stands in the harbour office?": "An orchid stands in the harbour office.",
-    "When is the violin lesson?": "The violin lesson is on Thursday at five.",
-    "What does the tractor need?": "The tractor needs a new fuel filter before winter.",
-}
+_REMEDY = "raise MemslotError or report it in status().problems"
 _SCRIPTS = {
     "chinese": ("我们决定把会议改到星期四下午", "会议"),
     "japanese": ("会議は木曜日の午後に変更しました", "木曜日"),
@@ -31,8 +29,12 @@ _SCRIPTS = {
 """A text and a word inside it, by script. CJK has no spaces: the word must be found all the same."""
 
 
-class MemoryContract:
-    """Subclass it, override `make_memory` and `remember`, and pytest checks the rest."""
+class MemoryContract(FaultyProviderTests):
+    """Subclass it, override `make_memory` and `remember`, and pytest checks the rest.
+
+    Override `make_memory_with_provider` too where a memory embeds: then the tests with providers that
+    misbehave are there as well.
+    """
 
     keeps_files = True
     """False for a memory whose store is not in its folder; the test that spoils files then finds nothing to do."""
@@ -59,18 +61,18 @@ class MemoryContract:
 
     def test_it_finds_what_was_remembered(self, tmp_path: Path) -> None:
         memory = self._filled(tmp_path)
-        for question, fact in _FACTS.items():
-            hits = _search(memory, question).hits
+        for question, fact in FACTS.items():
+            hits = search(memory, question).hits
             assert hits, f"{question!r} found nothing"
             assert fact in hits[0].snippet, f"{question!r} found {hits[0].snippet!r} before {fact!r}"
 
     def test_an_empty_memory_finds_nothing(self, tmp_path: Path) -> None:
         memory = self.make_memory(tmp_path, "main")
-        assert not _search(memory, "anything at all").hits, "a memory with nothing in it found something"
-        _check_status(memory)
+        assert not search(memory, "anything at all").hits, "a memory with nothing in it found something"
+        check_status(memory)
 
     def test_best_hits_come_first(self, tmp_path: Path) -> None:
-        hits = _search(self._filled(tmp_path), "the orchid in the harbour office, and the violin").hits
+        hits = search(self._filled(tmp_path), "the orchid in the harbour office, and the violin").hits
         scores = [hit.score for hit in hits]
         assert scores == sorted(scores, reverse=True), f"scores must go down: {scores}"
 
@@ -79,7 +81,7 @@ class MemoryContract:
         for number in range(12):
             self.remember(memory, f"Orchid number {number} stands on shelf {number}.")
         for wanted in (1, 3):
-            found = len(_search(memory, "orchid shelf", max_results=wanted).hits)
+            found = len(search(memory, "orchid shelf", max_results=wanted).hits)
             assert 1 <= found <= wanted, f"max_results={wanted} of 12 that fit gave {found}"
 
     @pytest.mark.parametrize("script", _SCRIPTS)
@@ -87,26 +89,26 @@ class MemoryContract:
         text, word = _SCRIPTS[script]
         memory = self._filled(tmp_path)
         self.remember(memory, text)
-        assert _finds(memory, word, text), f"{word!r} did not find {text!r}"
+        assert finds(memory, word, text), f"{word!r} did not find {text!r}"
 
     # Odd questions
 
     @pytest.mark.parametrize("query", ["", "   \n\t"])
     def test_an_empty_query_is_no_accident(self, tmp_path: Path, query: str) -> None:
         """It gives no hits, or a ValueError or MemslotError that says so."""
-        outcome = _ask(lambda: _search(self._filled(tmp_path), query))
+        outcome = ask(lambda: search(self._filled(tmp_path), query))
         assert outcome is None or not outcome.hits, "an empty query found something"
 
     @pytest.mark.parametrize("trap", HOSTILE_QUERIES)
     def test_a_hostile_query_does_no_harm(self, tmp_path: Path, trap: str) -> None:
         """It gives hits or none, or a ValueError or MemslotError; the memory is as it was."""
         memory = self._filled(tmp_path)
-        _ask(lambda: _search(memory, HOSTILE_QUERIES[trap]))
+        ask(lambda: search(memory, HOSTILE_QUERIES[trap]))
         self._check_facts(memory, "after the query")
 
     def test_a_text_that_is_no_unicode_does_no_harm(self, tmp_path: Path) -> None:
         memory = self._filled(tmp_path)
-        _ask(lambda: self.remember(memory, LONE_SURROGATE))
+        ask(lambda: self.remember(memory, LONE_SURROGATE))
         self._check_facts(memory, "after a text with a lone surrogate")
 
     # Agents
@@ -115,9 +117,9 @@ class MemoryContract:
         first, second = self.make_memory(tmp_path, "first"), self.make_memory(tmp_path, "second")
         self.remember(first, f"The orchid's name is {_SECRET_WORD}.")
         self.remember(second, "The orchid needs water on Mondays.")
-        assert _finds(first, f"orchid {_SECRET_WORD}", _SECRET_WORD), "the first agent lost its own text"
+        assert finds(first, f"orchid {_SECRET_WORD}", _SECRET_WORD), "the first agent lost its own text"
         for query in (f"The orchid's name is {_SECRET_WORD}.", "orchid", f"first {_SECRET_WORD}"):
-            leaked = [hit.snippet for hit in _search(second, query).hits if _SECRET_WORD in hit.snippet]
+            leaked = [hit.snippet for hit in search(second, query).hits if _SECRET_WORD in hit.snippet]
             assert not leaked, f"the second agent found a text of the first: {leaked[0]!r}"
 
     # Life and death
@@ -135,7 +137,7 @@ class MemoryContract:
         self.make_memory(tmp_path, "main").close()
 
     def test_status_is_healthy_when_all_is_well(self, tmp_path: Path) -> None:
-        status = _check_status(self._filled(tmp_path))
+        status = check_status(self._filled(tmp_path))
         assert status.is_healthy, f"a memory in good order reports problems: {list(status.problems)}"
 
     def test_it_works_from_many_threads_at_once(self, tmp_path: Path) -> None:
@@ -143,13 +145,13 @@ class MemoryContract:
         texts = [f"Shelf {number} holds the {number}th jar of marmalade." for number in range(THREADS)]
         all_at_once([partial(self._write_and_search, memory, text) for text in texts])
         for text in texts:
-            assert _finds(memory, text, text), f"{text!r} was remembered by one of {THREADS} threads and is lost"
+            assert finds(memory, text, text), f"{text!r} was remembered by one of {THREADS} threads and is lost"
         self._check_facts(memory, f"after {THREADS} threads")
 
     def _write_and_search(self, memory: Memory, text: str) -> None:
         self.remember(memory, text)
-        _search(memory, text)
-        _check_status(memory)
+        search(memory, text)
+        check_status(memory)
 
     @pytest.mark.parametrize("damage", ["garbage", "cut off"])
     def test_a_spoiled_store_is_repaired_or_reported(self, tmp_path: Path, damage: str) -> None:
@@ -160,62 +162,35 @@ class MemoryContract:
         for file in files:
             data = file.read_bytes()
             file.write_bytes(b"\x00\xff garbage \xfe" * 500 if damage == "garbage" else data[: len(data) // 2])
-        told: list[str] = []
         try:
-            memory = self.make_memory(tmp_path, "main")
-            told += _check_status(memory).problems
-            for question, fact in _FACTS.items():
-                outcome = _search(memory, question)
-                told += [outcome.warning] if outcome.warning else []
-                if not any(fact in hit.snippet for hit in outcome.hits):
-                    told += _check_status(memory).problems
-                    assert told, f"{fact!r} is gone, and neither the status nor the result says that something is wrong"
-            memory.close()
+            self._check_spoiled(tmp_path)
         except MemslotError as error:
-            _check_clear(error)
+            check_clear(error)
+        except AssertionError:
+            raise
+        except Exception as error:
+            pytest.fail(f"a damaged store gave {describe_error(error)}: {_REMEDY}")
+
+    def _check_spoiled(self, folder: Path) -> None:
+        memory = self.make_memory(folder, "main")
+        told = [*check_status(memory).problems]
+        for question, fact in FACTS.items():
+            outcome = search(memory, question)
+            told += [outcome.warning] if outcome.warning else []
+            if not any(fact in hit.snippet for hit in outcome.hits):
+                told += check_status(memory).problems
+                if not told:
+                    pytest.fail(f"{fact!r} is lost, and nothing says so: {_REMEDY}")
+        memory.close()
 
     # Parts
 
     def _filled(self, folder: Path) -> Memory:
         memory = self.make_memory(folder, "main")
-        for fact in _FACTS.values():
+        for fact in FACTS.values():
             self.remember(memory, fact)
         return memory
 
     def _check_facts(self, memory: Memory, when: str) -> None:
-        for question, fact in _FACTS.items():
-            assert _finds(memory, question, fact), f"{when}, {question!r} no longer finds {fact!r}"
-
-
-def _search(memory: Memory, query: str, max_results: int | None = None) -> MemorySearchOutcome:
-    outcome = memory.search(query, max_results=max_results) if max_results else memory.search(query)
-    assert isinstance(outcome, MemorySearchOutcome), f"search gave a {type(outcome).__name__}"
-    assert isinstance(outcome.mode, str), f"mode must name the legs that ran, not {outcome.mode!r}"
-    assert outcome.mode, "mode must name the legs that ran"
-    for hit in outcome.hits:
-        assert isinstance(hit, MemoryHit), f"search gave a {type(hit).__name__} among its hits"
-        assert 0 <= hit.score <= 1, f"a score must be in 0..1, not {hit.score}"
-    return outcome
-
-
-def _finds(memory: Memory, query: str, text: str) -> bool:
-    return any(text in hit.snippet for hit in _search(memory, query).hits)
-
-
-def _ask(question: Callable[[], MemorySearchOutcome | None]) -> MemorySearchOutcome | None:
-    """What a question gave; None where it was refused in one of the ways that callers expect."""
-    try:
-        return question()
-    except (MemslotError, ValueError) as error:
-        _check_clear(error)
-        return None
-
-
-def _check_clear(error: Exception) -> None:
-    assert str(error), f"{type(error).__name__} says nothing"
-
-
-def _check_status(memory: Memory) -> MemoryStatus:
-    status = memory.status()
-    assert isinstance(status, MemoryStatus), f"status gave a {type(status).__name__}"
-    return status
+        for question, fact in FACTS.items():
+            assert finds(memory, question, fact), f"{when}, {question!r} no longer finds {fact!r}"

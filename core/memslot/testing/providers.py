@@ -59,6 +59,9 @@ class HangingProvider(HashingProvider):
     """Never answers, until `release()` is called or `seconds` have passed; `started` is set by the first call."""
 
     model = "testing-hanging"
+    query_timeout: float | None = None
+    batch_timeout: float | None = None
+    """Seconds after which it advises to give up; None leaves it to the caller."""
 
     def __init__(self, dims: int = 64, *, seconds: float = 3600.0) -> None:
         super().__init__(dims)

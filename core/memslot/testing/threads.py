@@ -11,6 +11,26 @@ THREADS = 8
 _PATIENCE_SECONDS = 120.0
 
 
+def within(seconds: float, what: str, job: Callable[[], Value]) -> Value:
+    """Do a job in a thread of its own and give its value, or raise its error; fail where it takes longer."""
+    values: list[Value] = []
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            values.append(job())
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    assert not thread.is_alive(), f"{what} did not come back within {seconds:g} s"
+    if errors:
+        raise errors[0]
+    return values[0]
+
+
 def all_at_once(jobs: Sequence[Callable[[], Value]]) -> list[Value]:
     """Run each job in a thread of its own, all from the same moment; give their values, or raise the first error."""
     values: dict[int, Value] = {}

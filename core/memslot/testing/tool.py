@@ -24,6 +24,14 @@ _WRONG: tuple[Any, ...] = ({"wrong": ["type"]}, [["wrong", "type"]], 0.5, "wrong
 _SMALL = 120
 
 
+@dataclasses.dataclass(frozen=True)
+class _Answer:
+    """What a call gave, and the exception that the host had to catch for it, if there was one."""
+
+    result: ToolResult
+    crash: str | None = None
+
+
 class ToolContract:
     """Subclass it, override `make_tool` and `good_arguments`, and pytest checks the rest."""
 
@@ -59,15 +67,14 @@ class ToolContract:
     # Good calls
 
     def test_good_arguments_work(self) -> None:
-        result = self._call(self.make_tool(), dict(self.good_arguments()))
-        self._check_good(result)
+        self._check_good(self._call(self.make_tool(), dict(self.good_arguments())).result)
 
     def test_good_arguments_work_as_json_text(self) -> None:
-        self._check_good(self._call(self.make_tool(), json.dumps(self.good_arguments())))
+        self._check_good(self._call(self.make_tool(), json.dumps(self.good_arguments())).result)
 
     def test_the_result_is_plain_and_within_its_limit(self) -> None:
         tool = self.make_tool()
-        result = self._call(tool, dict(self.good_arguments()))
+        result = self._call(tool, dict(self.good_arguments())).result
         assert len(result.text) <= tool.max_result_chars, f"{len(result.text)} characters came back"
         result.text.encode("utf-8")
         data = json.dumps(result.data, ensure_ascii=False)
@@ -75,7 +82,7 @@ class ToolContract:
 
     def test_a_smaller_limit_is_honoured(self) -> None:
         tool = dataclasses.replace(self.make_tool(), max_result_chars=_SMALL)
-        result = self._call(tool, dict(self.good_arguments()))
+        result = self._call(tool, dict(self.good_arguments())).result
         assert len(result.text) <= _SMALL, f"{len(result.text)} characters came back where {_SMALL} are allowed"
 
     def test_it_works_many_times_at_once(self) -> None:
@@ -92,11 +99,11 @@ class ToolContract:
         host = self._host(tool)
         nothing: tuple[Any, ...] = (None, {}, "")
         for arguments in nothing:
-            result = host.call_tool(tool.name, arguments)
+            answer = self._ask(host, tool, arguments)
             if tool.schema.get("required"):
-                self._check_refused(result, tool.schema["required"][0])
+                self._check_refused(answer, tool.schema["required"][0])
             else:
-                self._check_no_crash(result)
+                self._check_no_crash(answer)
 
     @pytest.mark.parametrize("arguments", ["not JSON", "[1, 2]", ["a", "list"], 7, True])
     def test_what_is_no_object_is_a_readable_error(self, arguments: Any) -> None:
@@ -104,8 +111,12 @@ class ToolContract:
 
     def test_an_unknown_argument_is_a_readable_error(self) -> None:
         """A misspelt name that is passed over looks to the model as if it had worked."""
-        result = self._call(self.make_tool(), {**self.good_arguments(), _UNKNOWN: 1})
-        self._check_refused(result, _UNKNOWN)
+        answer = self._call(self.make_tool(), {**self.good_arguments(), _UNKNOWN: 1})
+        assert answer.result.is_error, (
+            f"an argument that the tool does not have was taken, and gave {answer.result.text[:200]!r}; "
+            'set "additionalProperties": false in the schema, or extra="forbid" in the model\'s ConfigDict'
+        )
+        self._check_refused(answer, _UNKNOWN)
 
     def test_wrong_types_are_a_readable_error(self) -> None:
         tool = self.make_tool()
@@ -114,7 +125,7 @@ class ToolContract:
         for name in tool.schema["properties"]:
             wrong = next((value for value in _WRONG if not fits({**good, name: value})), None)
             if wrong is not None:
-                self._check_refused(host.call_tool(tool.name, {**good, name: wrong}), name)
+                self._check_refused(self._ask(host, tool, {**good, name: wrong}), name)
 
     # Every writing system
 
@@ -123,10 +134,10 @@ class ToolContract:
         tool = self.make_tool()
         good = self.good_arguments()
         texts = {name: text for name, value in good.items() if isinstance(value, str)}
-        result = self._call(tool, {**good, **texts})
+        answer = self._call(tool, {**good, **texts})
         if text != LONE_SURROGATE:
-            self._check_no_crash(result)
-            result.text.encode("utf-8")
+            self._check_no_crash(answer)
+            answer.result.text.encode("utf-8")
 
     # Parts
 
@@ -138,24 +149,27 @@ class ToolContract:
 
         return self._opener(InlinePlugin(Hooks(), manifest={"provides": {"tools": [tool.name]}}))
 
-    def _call(self, tool: Tool, arguments: Any) -> ToolResult:
-        return self._host(tool).call_tool(tool.name, arguments)
+    def _call(self, tool: Tool, arguments: Any) -> _Answer:
+        return self._ask(self._host(tool), tool, arguments)
+
+    def _ask(self, host: Host, tool: Tool, arguments: Any) -> _Answer:
+        # An error that a tool returns may say anything; only what the host had to catch is in its diagnostics.
+        before = len(host.diagnostics)
+        result = host.call_tool(tool.name, arguments)
+        crashes = [event.message for event in list(host.diagnostics)[before:] if event.stage == f"tool {tool.name}"]
+        return _Answer(result, crashes[0] if crashes else None)
 
     def _check_good(self, result: ToolResult) -> None:
         assert not result.is_error, f"good arguments gave an error: {result.text}"
         assert result.text.strip(), "good arguments gave an empty text; say at least that it is done"
 
-    def _check_no_crash(self, result: ToolResult) -> None:
+    def _check_no_crash(self, answer: _Answer) -> None:
         """An error that the tool returns on purpose is fine; an exception that got away is not."""
-        assert not _crashed(result), f"the tool raised instead of saying what is wrong: {result.text}"
+        assert answer.crash is None, f"the tool raised instead of saying what is wrong: {answer.crash}"
 
-    def _check_refused(self, result: ToolResult, named: str) -> None:
+    def _check_refused(self, answer: _Answer, named: str) -> None:
+        result = answer.result
         assert result.is_error, f"wrong arguments were taken, and gave {result.text[:200]!r}"
-        self._check_no_crash(result)
+        self._check_no_crash(answer)
         assert named in result.text, f"the error does not name {named!r}: {result.text}"
         assert len(result.text) < 2000, "the error is too long for a model to read"
-
-
-def _crashed(result: ToolResult) -> bool:
-    """Whether the host had to catch an exception: it then says `<tool> failed: <error>`."""
-    return result.is_error and " failed: " in result.text.partition("\n")[0]

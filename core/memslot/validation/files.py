@@ -89,4 +89,4 @@ def _check_layout(report: Report, folder: Path) -> None:
     if (top / "py.typed").is_file():
         report.good("py.typed", "py.typed is there")
     else:
-        report.bad("py.typed", f"there is no py.typed in {top}; an empty one lets type checkers see your types")
+        report.note("py.typed", f"there is no py.typed in {top}; an empty one lets type checkers see your types")

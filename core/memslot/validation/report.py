@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
+
+Level = Literal["ok", "note", "problem"]
+"""A note is worth reading and breaks nothing."""
 
 
 @dataclass(frozen=True)
@@ -11,8 +14,15 @@ class Check:
     """One thing that was looked at. `name` is stable, for scripts; `message` is for people."""
 
     name: str
-    ok: bool
+    level: Level
     message: str
+
+    @property
+    def ok(self) -> bool:
+        return self.level != "problem"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"name": self.name, "level": self.level, "ok": self.ok, "message": self.message}
 
 
 @dataclass
@@ -28,11 +38,14 @@ class Report:
         return all(check.ok for check in self.checks)
 
     def good(self, name: str, message: str) -> None:
-        self.checks.append(Check(name, True, message))
+        self.checks.append(Check(name, "ok", message))
+
+    def note(self, name: str, message: str) -> None:
+        self.checks.append(Check(name, "note", message))
 
     def bad(self, name: str, message: str) -> None:
-        self.checks.append(Check(name, False, message))
+        self.checks.append(Check(name, "problem", message))
 
     def to_json(self) -> dict[str, Any]:
-        checks = [{"name": check.name, "ok": check.ok, "message": check.message} for check in self.checks]
+        checks = [check.to_json() for check in self.checks]
         return {"id": self.plugin_id, "path": self.path, "ok": self.ok, "checks": checks}

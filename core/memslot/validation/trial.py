@@ -13,10 +13,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from memslot.diagnostics import one_line
 from memslot.plugins.discovery import GROUP
+from memslot.text import one_line
 from memslot.validation.files import Loadable, import_root
-from memslot.validation.report import Report
+from memslot.validation.report import Check, Report
 from memslot.validation.target import Target
 
 TIMEOUT_SECONDS = 60.0
@@ -46,8 +46,7 @@ def run_trial(report: Report, target: Target, plugin: Loadable, settings: dict[s
             said = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
             report.bad("load", one_line(f"loading it ended Python with {done.returncode}: {' '.join(said)}"))
             return
-    for check in answer:
-        (report.good if check["ok"] else report.bad)(check["name"], check["message"])
+    report.checks += [Check(check["name"], check["level"], check["message"]) for check in answer]
 
 
 def _pretend_installed(site: Path, target: Target, plugin_id: str, entry: str) -> None:
@@ -71,7 +70,7 @@ def main() -> None:
     home = order_file.with_name("home")
     home.mkdir(mode=0o700)
     checks = check_behaviour(order["id"], order["kind"], order["settings"], home)
-    answer = [{"name": check.name, "ok": check.ok, "message": check.message} for check in checks]
+    answer = [check.to_json() for check in checks]
     temporary = answer_file.with_suffix(".tmp")
     temporary.write_text(json.dumps(answer), encoding="utf-8")
     temporary.replace(answer_file)

@@ -17,6 +17,8 @@ class RemoteProvider:
     id = "remote"
     max_input_tokens = 8192
     max_batch_items = 100
+    query_seconds = 60.0
+    batch_seconds = 120.0
 
     def __init__(self, service: Service, model: str, *, dimensions: int | None, known_dims: int | None) -> None:
         self.service = service

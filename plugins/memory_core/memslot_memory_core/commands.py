@@ -22,9 +22,9 @@ def make_command(memory: NotesMemory) -> click.Group:
 
     @group.command()
     @click.argument("query")
-    @click.option("-n", "--max-results", type=click.IntRange(1, 50), default=6, show_default=True)
+    @click.option("-n", "--max-results", type=click.IntRange(1, 200), help="How many; the config's number unless told.")
     @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-    def search(query: str, max_results: int, as_json: bool) -> None:
+    def search(query: str, max_results: int | None, as_json: bool) -> None:
         """Find passages that share words with QUERY, best first."""
         outcome = memory.search(query, max_results=max_results)
         if as_json:
@@ -42,7 +42,7 @@ def make_command(memory: NotesMemory) -> click.Group:
             return
         for hit in outcome.hits:
             click.echo(click.style(f"{hit.citation}  {hit.score:.2f}", bold=True))
-            click.echo(hit.snippet + "\n")
+            click.echo(_printable(hit.snippet) + "\n")
         if not outcome.hits:
             click.echo(f"Nothing in {memory.workspace} shares a word with that.", err=True)
 
@@ -55,10 +55,16 @@ def make_command(memory: NotesMemory) -> click.Group:
             data = {"backend": now.backend, "healthy": now.is_healthy, "problems": list(now.problems)}
             click.echo(json.dumps({**data, "counts": dict(now.counts), **now.details}, indent=2))
         else:
-            click.echo(f"{now.counts['files']} notes in {memory.workspace}, searched by word")
+            files = now.counts["files"]
+            click.echo(f"{files} {'note' if files == 1 else 'notes'} in {memory.workspace}, searched by word")
             for problem in now.problems:
                 click.echo(f"Problem: {problem}", err=True)
         if not now.is_healthy:
             raise click.exceptions.Exit(1)
 
     return group
+
+
+def _printable(text: str) -> str:
+    """A note's text without what would move the cursor or colour the screen."""
+    return "".join(c if c.isprintable() or c == "\n" else " " for c in text)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _SKIPPED_FOLDERS = {".git", "node_modules", ".pnpm-store", ".venv", "venv", ".tox", "__pycache__"}
-_TOP_FILES = ("MEMORY.md", "memory.md", "USER.md")
+_PRIVATE_FILES = ("MEMORY.md", "memory.md", "USER.md")
+"""What is about the person, and so for nobody's eyes but theirs."""
 MAX_NOTE_BYTES = 4 * 1024 * 1024
 
 
@@ -20,11 +21,15 @@ class Note:
     file: Path
 
 
-def list_notes(workspace: Path) -> list[Note]:
-    """MEMORY.md, memory.md, USER.md and memory/**/*.md; links are not followed, one file counts once."""
+def list_notes(workspace: Path, *, private: bool = True) -> list[Note]:
+    """MEMORY.md, memory.md and USER.md in private chats, and memory/**/*.md.
+
+    Links are not followed, and one file counts once.
+    """
     seen: set[tuple[int, int]] = set()
     notes: list[Note] = []
-    for file in (*(workspace / name for name in _TOP_FILES), *_markdown_below(workspace / "memory")):
+    top = _PRIVATE_FILES if private else ()
+    for file in (*(workspace / name for name in top), *_markdown_below(workspace / "memory")):
         try:
             status = file.lstat()
         except OSError:
@@ -52,6 +57,6 @@ def read_lines(note: Note) -> list[str]:
         return file.read(MAX_NOTE_BYTES).decode("utf-8-sig", errors="replace").splitlines()
 
 
-def find_note(workspace: Path, path: str) -> Note | None:
+def find_note(workspace: Path, path: str, *, private: bool = True) -> Note | None:
     """The note of that path, if it is one of the listed: no other file can be named, however it is written."""
-    return next((note for note in list_notes(workspace) if note.path == path), None)
+    return next((note for note in list_notes(workspace, private=private) if note.path == path), None)

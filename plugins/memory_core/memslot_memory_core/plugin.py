@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from memslot import AgentStart, PluginContext, PromptSection, RunInfo, Tool, fence, hookimpl
 
-from memslot_memory_core.memory import NotesMemory
+from memslot_memory_core.memory import NotesMemory, memory_of
 from memslot_memory_core.tools import make_tools
 
 if TYPE_CHECKING:
@@ -23,19 +23,19 @@ GUIDE = (
 
 @hookimpl
 def register_memory(ctx: PluginContext) -> NotesMemory:
-    return NotesMemory(ctx.workspace)
+    return memory_of(ctx)
 
 
 @hookimpl
 def register_tools(ctx: PluginContext) -> list[Tool]:
-    return make_tools(NotesMemory(ctx.workspace)) if ctx.memory_search.enabled else []
+    return make_tools(memory_of(ctx)) if ctx.memory_search.enabled else []
 
 
 @hookimpl
 def register_commands(ctx: PluginContext, cli: click.Group) -> None:
     from memslot_memory_core.commands import make_command
 
-    cli.add_command(make_command(NotesMemory(ctx.workspace)))
+    cli.add_command(make_command(memory_of(ctx)))
 
 
 @hookimpl
@@ -48,5 +48,5 @@ def before_agent_start(ctx: PluginContext, run: RunInfo) -> AgentStart | None:
     """Put the best passages before the prompt; notes are private, so only where nobody listens in."""
     if not run.session.is_private or len(run.prompt.strip()) < MIN_PROMPT_CHARS or not ctx.memory_search.enabled:
         return None
-    outcome = NotesMemory(ctx.workspace).search(run.prompt, max_results=RECALLED)
+    outcome = memory_of(ctx).search(run.prompt, max_results=RECALLED)
     return AgentStart(prepend_context=fence(f"{hit.citation}: {hit.snippet}" for hit in outcome.hits))

@@ -13,7 +13,6 @@ from memslot_memory_core.notes import list_notes, read_lines
 
 _WORD = re.compile(r"\w+")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
-_SNIPPET_CHARS = 700
 _COMMON_TEXT = """
 a an and are at be by did do does for from how i in is it my of on or our that the this to was we what when where
 which who why with you
@@ -31,9 +30,9 @@ class Passage:
     text: str
 
 
-def passages(workspace: Path) -> Iterator[Passage]:
+def passages(workspace: Path, *, private: bool) -> Iterator[Passage]:
     """Every paragraph of every note. A note that cannot be read is passed over."""
-    for note in list_notes(workspace):
+    for note in list_notes(workspace, private=private):
         try:
             lines = read_lines(note)
         except OSError:
@@ -58,20 +57,22 @@ def words(text: str) -> set[str]:
     return found
 
 
-def scan(workspace: Path, query: str, max_results: int) -> list[MemoryHit]:
+def scan(
+    workspace: Path, query: str, max_results: int, *, snippet_chars: int = 700, private: bool = True
+) -> list[MemoryHit]:
     """Passages that share words with the query; the score is the share of the query's words they hold."""
     wanted = words(query)
     if not wanted:
         return []
     hits = []
-    for passage in passages(workspace):
+    for passage in passages(workspace, private=private):
         shared = wanted & words(f"{passage.path} {passage.text}")
         if shared:
             hits.append(
                 MemoryHit(
                     path=passage.path,
                     score=round(len(shared) / len(wanted), 4),
-                    snippet=redact(passage.text)[:_SNIPPET_CHARS],
+                    snippet=redact(passage.text)[:snippet_chars],
                     start_line=passage.start_line,
                     end_line=passage.end_line,
                 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from memslot import Tool
+from memslot import Tool, ToolCall, redact
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
@@ -30,8 +30,8 @@ class GetArguments(_Arguments):
 
 
 def make_tools(memory: NotesMemory) -> list[Tool]:
-    def search(args: SearchArguments) -> dict[str, Any]:
-        outcome = memory.search(args.query, max_results=args.max_results)
+    def search(args: SearchArguments, call: ToolCall) -> dict[str, Any]:
+        outcome = memory.search(args.query, max_results=args.max_results, private=call.session.is_private)
         results = [
             {
                 "path": hit.path,
@@ -46,14 +46,14 @@ def make_tools(memory: NotesMemory) -> list[Tool]:
         ]
         return {"results": results, "mode": outcome.mode}
 
-    def get(args: GetArguments) -> dict[str, Any]:
-        note = find_note(memory.workspace, args.path)
+    def get(args: GetArguments, call: ToolCall) -> dict[str, Any]:
+        note = find_note(memory.workspace, args.path, private=call.session.is_private)
         lines = read_lines(note) if note is not None else []
         start = args.from_line - 1
         part = lines[start : start + args.lines]
         result: dict[str, Any] = {
             "path": args.path,
-            "text": "\n".join(part),
+            "text": redact("\n".join(part)),
             "from": args.from_line,
             "lines": len(part),
             "truncated": start + len(part) < len(lines),

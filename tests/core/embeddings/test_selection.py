@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -32,8 +34,8 @@ def make_provider(name: str, **changes: Any) -> Any:
 class Shop:
     """A registry, and the order in which providers were created."""
 
-    def __init__(self, env: dict[str, str] | None = None) -> None:
-        self.registry = ProviderRegistry(env or {})
+    def __init__(self, env: dict[str, str] | None = None, **options: Any) -> None:
+        self.registry = ProviderRegistry(env or {}, **options)
         self.created: list[str] = []
         self.options: list[ProviderOptions] = []
 
@@ -310,6 +312,95 @@ def test_a_key_is_in_no_reason(leak: str, way: str) -> None:
     assert "leaky" in told
 
 
+# Providers that hang
+
+
+@pytest.mark.parametrize("part", ["missing", "create", "dims"])
+@pytest.mark.parametrize("way", ["named", "auto"])
+def test_a_provider_that_hangs_is_passed_over(part: str, way: str) -> None:
+    let_go = threading.Event()
+
+    def hang(options: ProviderOptions) -> Any:
+        let_go.wait(30)
+
+    class SlowDims:
+        id, model, max_input_tokens = "slow", "m", 10
+        dims = property(lambda self: let_go.wait(30) and 3)
+        embed_query = embed_documents = print
+
+    shop = Shop(create_seconds=0.2)
+    make = {"missing": {"missing": hang}, "create": {"create": hang}, "dims": {"create": lambda options: SlowDims()}}
+    shop.add("slow", 10, **make[part]).add("good", 20)
+    started = time.monotonic()
+    selection = shop.select(provider="auto" if way == "auto" else "slow")
+    assert time.monotonic() - started < 5
+    assert used(selection) == ("good" if way == "auto" else None)
+    assert "no answer within 0.2 s" in dict(selection.passed_over)["slow"]
+    let_go.set()
+
+
+# As JSON, and as a list
+
+
+def test_a_choice_as_json() -> None:
+    shop = Shop().add("a", 10, missing=lambda options: "no key").add("b", 20)
+    assert shop.select().to_json() == {
+        "requested": "auto",
+        "provider": "b",
+        "model": "b-model",
+        "dims": 3,
+        "reason": "the first that is ready",
+        "keywordsOnly": False,
+        "degraded": False,
+        "passedOver": [{"provider": "a", "reason": "no key"}],
+    }
+    assert shop.select(provider="a").to_json() == {
+        "requested": "a",
+        "provider": None,
+        "model": None,
+        "dims": None,
+        "reason": "a: no key",
+        "keywordsOnly": True,
+        "degraded": True,
+        "passedOver": [{"provider": "a", "reason": "no key"}],
+    }
+
+
+def test_the_report_has_every_provider_in_order_and_creates_none() -> None:
+    shop = Shop().add("by-name").add("late", 60).add("early", 10, missing=lambda options: "no key")
+    reports = shop.registry.report(MemorySearch())
+    assert [(each.id, each.plugin, each.lack) for each in reports] == [
+        ("early", "plugin-early", "no key"),
+        ("late", "plugin-late", None),
+        ("by-name", "plugin-by-name", None),
+    ]
+    assert shop.created == []
+
+
+def test_settings_for_one_provider_are_not_shown_to_another() -> None:
+    seen: dict[str, ProviderOptions] = {}
+
+    def look(name: str) -> Callable[[ProviderOptions], None]:
+        return lambda options: seen.__setitem__(name, options)
+
+    shop = Shop().add("mine", missing=look("mine")).add("other", missing=look("other"))
+    settings = MemorySearch.model_validate({"provider": "mine", "model": "m1", "remote": {"apiKey": KEY}})
+    shop.registry.report(settings)
+    assert (seen["mine"].api_key, seen["mine"].model) == (KEY, "m1")
+    assert (seen["other"].api_key, seen["other"].model) == (None, None)
+    assert used(shop.registry.select_only("other", settings)) == "other"
+    assert shop.options[-1].api_key is None
+    assert used(shop.registry.select_only("mine", settings)) == "mine"
+    assert shop.options[-1].api_key == KEY
+
+
+def test_one_that_is_asked_for_by_name_has_no_fallback() -> None:
+    shop = Shop().add("bad", missing=lambda options: "no key").add("spare")
+    selection = shop.registry.select_only("bad", MemorySearch.model_validate({"provider": "bad", "fallback": "spare"}))
+    assert (used(selection), selection.reason) == (None, "bad: no key")
+    assert shop.created == []
+
+
 # Names
 
 
@@ -377,6 +468,28 @@ def test_a_third_partys_provider_joins_by_its_own_place(tmp_path: Path, write_pl
         assert used(host.select_embedder()) == "theirs"
     with load(tmp_path, "embed-theirs,embed-later", provider="later") as host:
         assert used(host.select_embedder()) == "later"
+
+
+PIPELINE = """
+made = {}
+
+@hookimpl
+def register_prompt_sections(ctx):
+    made["ready"] = ctx.pipeline()
+    made["none"] = ctx.pipeline(ctx.memory_search.model_copy(update={"provider": "none"}))
+    return []
+"""
+
+
+def test_a_plugin_gets_a_pipeline_with_the_reason_for_it(tmp_path: Path, write_plugin: Any) -> None:
+    write_plugin("embed-theirs", REGISTER.format(name="theirs", order=5))
+    write_plugin("user", PIPELINE)
+    with load(tmp_path, "embed-theirs,user"):
+        made = sys.modules["user"].made
+        pipeline, selection = made["ready"]
+        assert pipeline.provider is selection.provider
+        assert pipeline.embed_documents(["a"]).tolist() == [[1.0, 0.0]]
+        assert made["none"] == (None, Selection(None, "none", 'memorySearch.provider is "none"'))
 
 
 def test_a_clash_of_names_stops_the_host_with_both_names(tmp_path: Path, write_plugin: Any) -> None:

@@ -93,7 +93,7 @@ def test_default_owner_that_is_not_installed_is_no_error_because_nobody_asked_fo
     slot = decide_activation((EMBEDDER,), Rules(slots={"memory": "core-mem"}), host_api=HOST_API).slot("memory")
     assert slot.error is None
     assert slot.problem is not None
-    assert "pip install memslot-core-mem" in slot.problem
+    assert "memslot plugins install PACKAGE" in slot.problem
 
 
 def test_owner_of_another_kind_is_an_error_that_names_both_kinds() -> None:

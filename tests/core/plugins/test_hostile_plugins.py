@@ -224,7 +224,7 @@ def test_slot_owner_that_returns_nonsense_leaves_the_slot_empty(write_plugin, lo
 
 
 def test_missing_slot_owner_raises_with_the_command_that_installs_it(load_host, good) -> None:
-    with pytest.raises(SlotError, match=r"not installed.*pip install memslot-nowhere"):
+    with pytest.raises(SlotError, match=r"not installed.*memslot plugins install PACKAGE"):
         load_host(good, slots={"memory": "nowhere"})
 
 

@@ -3,7 +3,13 @@
 import pytest
 
 CASES = "memory_cases.py"
-GOOD = ["TestGood", "TestGoodThatRefuses", "TestGoodWithoutFiles"]
+GOOD = [
+    "TestGood",
+    "TestGoodThatRefuses",
+    "TestGoodWithoutFiles",
+    "TestGoodThatEmbeds",
+    "TestGoodThatRefusesWithoutVectors",
+]
 BAD = {
     "TestNoMemory": "test_it_has_everything_a_memory_has",
     "TestFindsNothing": "test_it_finds_what_was_remembered",
@@ -24,6 +30,14 @@ BAD = {
     "TestLosesConcurrentWrites": "test_it_works_from_many_threads_at_once",
     "TestDamageIsSilent": "test_a_spoiled_store_is_repaired_or_reported",
     "TestForgotToNameFiles": "test_a_spoiled_store_is_repaired_or_reported",
+    "TestHidesTheProvidersFault": "test_it_is_searched_with_a_faulty_provider",
+    "TestProvidersFaultEscapes": "test_it_is_searched_with_a_faulty_provider",
+    "TestFindsNothingWithoutVectors": "test_it_is_searched_with_a_faulty_provider",
+    "TestToldInManyWords": "test_it_is_searched_with_a_faulty_provider",
+    "TestBelievesVectors": "test_it_is_searched_with_a_faulty_provider",
+    "TestWaitsForever": "test_it_is_searched_with_a_faulty_provider",
+    "TestNeedsProviderToOpen": "test_it_is_searched_with_a_faulty_provider",
+    "TestIllWithAGoodProvider": "test_it_works_with_a_provider",
 }
 ONLY_THIS = {
     "TestIgnoresMaxResults",

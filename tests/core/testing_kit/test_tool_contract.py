@@ -3,7 +3,14 @@
 import pytest
 
 CASES = "tool_cases.py"
-GOOD = ["TestGood", "TestGoodWithSchema", "TestGoodAsync", "TestGoodThatTakesNothing", "TestGoodLong"]
+GOOD = [
+    "TestGood",
+    "TestGoodWithSchema",
+    "TestGoodAsync",
+    "TestGoodThatTakesNothing",
+    "TestGoodLong",
+    "TestGoodErrorThatSaysFailed",
+]
 BAD = {
     "TestBadSchema": "test_its_schema_is_valid",
     "TestNotJson": "test_it_can_be_exported_to_every_api",

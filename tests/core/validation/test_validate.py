@@ -67,11 +67,11 @@ def test_a_good_one_passes(project: Path) -> None:
 
 
 def test_people_get_a_line_for_each_check(project: Path) -> None:
-    (project / "memslot_sample" / "py.typed").unlink()
+    (project / "memslot_sample" / "__init__.py").unlink()
     done = CliRunner().invoke(validate, [str(project)])
     assert done.exit_code == 1
     assert "  ok       manifest: " in done.output
-    assert "  problem  py.typed: there is no py.typed" in done.output
+    assert "  problem  layout: there is no __init__.py" in done.output
     assert done.output.endswith("1 problem found.\n")
 
 
@@ -152,9 +152,21 @@ def test_no_init(project: Path) -> None:
     assert "__init__.py" in problems(project)["layout"]
 
 
-def test_no_py_typed(project: Path) -> None:
+def test_no_py_typed_is_a_note_and_no_problem(project: Path) -> None:
     (project / "memslot_sample" / "py.typed").unlink()
-    assert set(problems(project)) == {"py.typed"}
+    answer = check(project)
+    assert answer["ok"]
+    levels = {each["name"]: (each["level"], each["ok"]) for each in answer["plugins"][0]["checks"]}
+    assert levels.pop("py.typed") == ("note", True)
+    assert set(levels.values()) == {("ok", True)}
+
+
+def test_people_see_a_note_too(project: Path) -> None:
+    (project / "memslot_sample" / "py.typed").unlink()
+    done = CliRunner().invoke(validate, [str(project)])
+    assert done.exit_code == 0
+    assert "  note     py.typed: there is no py.typed" in done.output
+    assert done.output.endswith("Everything is fine.\n")
 
 
 # Behaviour

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 DEFAULT_URL = "https://generativelanguage.googleapis.com/v1beta"
 DEFAULT_MODEL = "gemini-embedding-001"
 KNOWN_DIMS = {"gemini-embedding-001": 3072}
-QUERY_SECONDS, BATCH_SECONDS = 60.0, 120.0
 
 
 class GeminiProvider(RemoteProvider):
@@ -40,11 +39,11 @@ class GeminiProvider(RemoteProvider):
         room = room_for(len(texts))
         if query and len(texts) == 1:
             body = self._request(texts[0], "RETRIEVAL_QUERY")
-            answer = self._api.post(f"{self._url}:embedContent", body, seconds=QUERY_SECONDS, room=room)
+            answer = self._api.post(f"{self._url}:embedContent", body, seconds=self.query_seconds, room=room)
             return [self._vector(answer.get("embedding") if isinstance(answer, dict) else None)]
         requests = [self._request(text, "RETRIEVAL_DOCUMENT") for text in texts]
         answer = self._api.post(
-            f"{self._url}:batchEmbedContents", {"requests": requests}, seconds=BATCH_SECONDS, room=room
+            f"{self._url}:batchEmbedContents", {"requests": requests}, seconds=self.batch_seconds, room=room
         )
         return [self._vector(row) for row in read_list(self.service, answer, "embeddings", len(texts))]
 

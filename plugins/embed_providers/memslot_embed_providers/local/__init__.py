@@ -1,12 +1,13 @@
-"""The provider `local`."""
+"""The provider `local`: a GGUF model on this machine, through llama.cpp."""
 
 from __future__ import annotations
 
 from memslot import EmbeddingProviderSpec, PluginContext, hookimpl
 
-from memslot_embed_providers.pending import pending
+from memslot_embed_providers.local.provider import LocalModels
 
 
 @hookimpl
 def register_embedding_providers(ctx: PluginContext) -> list[EmbeddingProviderSpec]:
-    return [pending("local", auto_order=10)]
+    models = LocalModels(ctx)
+    return [EmbeddingProviderSpec("local", models.create, missing=models.missing, auto_order=10, sends_text_away=False)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-import hashlib
+import http.client
 import logging
 import os
 import shutil
@@ -15,8 +15,16 @@ from urllib.parse import urlsplit
 
 from memslot import ProviderBusyError, ProviderError
 
-from memslot_embed_providers.local.requests import BadReplyError, Reply, ask, check_address, usable_token
+from memslot_embed_providers.local.hub import BadReplyError, Reply, ask, check_address, usable_token
 from memslot_embed_providers.local.source import HubFile
+from memslot_embed_providers.local.storage import (
+    checked,
+    digest_file,
+    digest_of,
+    make_private_folder,
+    storage_error,
+    write_private,
+)
 
 DEFAULT_ENDPOINT = "https://huggingface.co"
 Progress = Callable[[int, int | None], None]
@@ -39,11 +47,11 @@ def download(
     """The file's place on this machine; it is downloaded first when it is not there."""
     target = source.place_in(folder)
     if target.is_file():
-        return _checked(target, source)
+        return checked(target, source)
     from filelock import FileLock, Timeout
 
     try:
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(target.parent)
         lock = FileLock(f"{target}.lock", mode=0o600)
         try:
             lock.acquire(timeout=0)
@@ -58,8 +66,8 @@ def download(
     except Timeout:
         raise ProviderBusyError(f"another process has been downloading {source} for an hour; try again later") from None
     except OSError as error:
-        raise _storage_error(error, target.parent) from None
-    return _checked(target, source)
+        raise storage_error(error, target.parent) from None
+    return checked(target, source)
 
 
 class _Download:
@@ -92,6 +100,10 @@ class _Download:
                 trouble = "the connection ended early"
             except ProviderBusyError as error:
                 trouble = str(error)
+            except ProviderError:
+                if not self._size():
+                    self._forget()
+                raise
             except OSError as error:
                 if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO):
                     raise  # of this machine's disk: another try will not help
@@ -130,7 +142,7 @@ class _Download:
                 raise BadReplyError(f"{self._host} tells neither the length nor the digest of {self._source}")
             self._check_space(reply, offset)
             if reply.etag:
-                _write_private(self._tag, reply.etag.encode())
+                write_private(self._tag, reply.etag.encode())
             return self._receive(reply, offset)
         finally:
             reply.close()
@@ -161,10 +173,10 @@ class _Download:
     def _receive(self, reply: Reply, offset: int) -> bool:
         assert reply.body is not None
         told = -1
-        with os.fdopen(os.open(self._part, os.O_WRONLY | os.O_CREAT, 0o600), "r+b" if False else "wb") as file:
+        with os.fdopen(os.open(self._part, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:
             file.truncate(offset)
             file.seek(offset)
-            while chunk := reply.body.read(_CHUNK):
+            while chunk := _read(reply.body):
                 if offset == 0 and not chunk.startswith(_MAGIC[: len(chunk)]):
                     raise ProviderError(f"what {self._host} sends as {self._source} is not a GGUF file")
                 file.write(chunk)
@@ -177,7 +189,7 @@ class _Download:
         return reply.total is None or offset == reply.total
 
     def _finish(self) -> None:
-        digest = _digest(self._part)
+        digest = digest_of(self._part)
         if self._sha256 is not None and digest != self._sha256:
             self._forget()
             raise ProviderError(
@@ -185,7 +197,7 @@ class _Download:
             )
         with self._part.open("rb+") as file:
             os.fsync(file.fileno())
-        _write_private(_digest_file(self._target), digest.encode())
+        write_private(digest_file(self._target), digest.encode())
         self._part.replace(self._target)
         self._tag.unlink(missing_ok=True)
 
@@ -199,46 +211,11 @@ class _Download:
             path.unlink(missing_ok=True)
 
 
-def _checked(target: Path, source: HubFile) -> Path:
-    """The file, once it is known to be the one that the person pinned."""
-    if source.sha256 is None:
-        return target
-    beside = _digest_file(target)
-    with suppress(OSError):
-        if beside.read_text(encoding="ascii") == source.sha256:
-            return target
-    digest = _digest(target)
-    if digest != source.sha256:
-        raise ProviderError(
-            f'"{target}" is not the file that local.modelPath asks for: its SHA-256 is {digest}; '
-            "delete it to download it again"
-        )
-    with suppress(OSError):
-        _write_private(beside, digest.encode())
-    return target
-
-
-def _digest_file(target: Path) -> Path:
-    return target.with_name(f"{target.name}.sha256")
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _write_private(path: Path, data: bytes) -> None:
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(data)
-
-
-def _storage_error(error: OSError, folder: Path) -> ProviderError:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return ProviderError(
-            f'the disk that holds "{folder}" is full; make room or name another folder with '
-            "memorySearch.local.modelCacheDir; what was downloaded is kept, and the next try goes on from there"
-        )
-    return ProviderError(f'the model cannot be stored in "{folder}": {error.strerror or error}')
+def _read(body: http.client.HTTPResponse) -> bytes:
+    try:
+        return body.read(_CHUNK)
+    except http.client.HTTPException as error:
+        raise ConnectionError(f"the connection ended early ({type(error).__name__})") from None
 
 
 def _megabytes(count: int) -> str:

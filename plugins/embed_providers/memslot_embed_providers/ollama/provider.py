@@ -13,9 +13,6 @@ from memslot_embed_providers.remote import RemoteProvider
 from memslot_embed_providers.service import describe_service, is_loopback
 from memslot_embed_providers.vectors import Floats, read_list, read_vector
 
-# The first request may wait until a model has been read from disk.
-QUERY_SECONDS, BATCH_SECONDS = 300.0, 600.0
-
 
 class OllamaProvider(RemoteProvider):
     """Texts to an Ollama server; it needs no key, and documents no limit on items."""
@@ -23,6 +20,9 @@ class OllamaProvider(RemoteProvider):
     id = "ollama"
     max_input_tokens = 2048
     max_batch_items = 64
+    # The first request may wait until a model has been read from disk.
+    query_seconds = 300.0
+    batch_seconds = 600.0
 
     def __init__(self, options: ProviderOptions) -> None:
         address = server_address(options.base_url, options.env)
@@ -42,7 +42,7 @@ class OllamaProvider(RemoteProvider):
             answer = self._api.post(
                 f"{self.service.base_url}/api/embed",
                 body,
-                seconds=QUERY_SECONDS if query else BATCH_SECONDS,
+                seconds=self.query_seconds if query else self.batch_seconds,
                 room=room_for(len(texts)),
             )
         except ProviderRefusedError as error:

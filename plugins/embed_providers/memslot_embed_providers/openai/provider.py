@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 DEFAULT_URL = "https://api.openai.com/v1"
 DEFAULT_MODEL = "text-embedding-3-small"
 KNOWN_DIMS = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "text-embedding-ada-002": 1536}
-QUERY_SECONDS, BATCH_SECONDS, FILE_SECONDS = 60.0, 120.0, 600.0
+FILE_SECONDS = 600.0
 MAX_FILE_BYTES = 200_000_000
 
 
@@ -39,7 +39,7 @@ class OpenAIProvider(RemoteProvider):
         self._sdk = Sdk(service)
 
     def _ask(self, texts: list[str], *, query: bool) -> list[Floats[float]]:
-        seconds = QUERY_SECONDS if query else BATCH_SECONDS
+        seconds = self.query_seconds if query else self.batch_seconds
         answer = self._sdk.json(
             lambda sdk: sdk.embeddings.with_streaming_response.create(input=texts, **self._settings()),
             seconds=seconds,
@@ -67,7 +67,7 @@ class OpenAIProvider(RemoteProvider):
             lambda sdk: sdk.batches.with_streaming_response.create(
                 input_file_id=name, endpoint="/v1/embeddings", completion_window="24h"
             ),
-            seconds=BATCH_SECONDS,
+            seconds=self.batch_seconds,
         )
         return id_of(self.service, job)
 
@@ -78,10 +78,12 @@ class OpenAIProvider(RemoteProvider):
         return results_of(self.service, self._job(job_id), self._download)
 
     def cancel_batch(self, job_id: str) -> None:
-        self._sdk.json(lambda sdk: sdk.batches.with_streaming_response.cancel(job_id), seconds=BATCH_SECONDS)
+        self._sdk.json(lambda sdk: sdk.batches.with_streaming_response.cancel(job_id), seconds=self.batch_seconds)
 
     def _job(self, job_id: str) -> Any:
-        return self._sdk.json(lambda sdk: sdk.batches.with_streaming_response.retrieve(job_id), seconds=QUERY_SECONDS)
+        return self._sdk.json(
+            lambda sdk: sdk.batches.with_streaming_response.retrieve(job_id), seconds=self.query_seconds
+        )
 
     def _download(self, file_id: str) -> Iterator[str]:
         return self._sdk.lines(lambda sdk: sdk.files.with_streaming_response.content(file_id), seconds=FILE_SECONDS)

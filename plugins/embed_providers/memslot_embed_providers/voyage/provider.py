@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 DEFAULT_URL = "https://api.voyageai.com/v1"
 DEFAULT_MODEL = "voyage-4-large"
 KNOWN_DIMS = dict.fromkeys(("voyage-4-large", "voyage-4", "voyage-4-lite", "voyage-3.5", "voyage-3-large"), 1024)
-QUERY_SECONDS, BATCH_SECONDS, FILE_SECONDS = 60.0, 120.0, 600.0
+FILE_SECONDS = 600.0
 MAX_FILE_BYTES = 1_000_000_000
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
@@ -44,7 +44,7 @@ class VoyageProvider(RemoteProvider):
         answer = self._api.post(
             f"{self.service.base_url}/embeddings",
             {"input": texts, **self._settings("query" if query else "document")},
-            seconds=QUERY_SECONDS if query else BATCH_SECONDS,
+            seconds=self.query_seconds if query else self.batch_seconds,
             room=room_for(len(texts)),
         )
         return read_rows(self.service, answer, len(texts))
@@ -73,7 +73,7 @@ class VoyageProvider(RemoteProvider):
             "request_params": self._settings("document"),
             "input_file_id": id_of(self.service, uploaded),
         }
-        return id_of(self.service, self._api.post(self._place("batches"), body, seconds=BATCH_SECONDS))
+        return id_of(self.service, self._api.post(self._place("batches"), body, seconds=self.batch_seconds))
 
     def poll_batch(self, job_id: str) -> BatchState:
         return state_of(self.service, self._job(job_id))
@@ -82,10 +82,10 @@ class VoyageProvider(RemoteProvider):
         return results_of(self.service, self._job(job_id), self._download)
 
     def cancel_batch(self, job_id: str) -> None:
-        self._api.post(f"{self._place('batches', job_id)}/cancel", {}, seconds=BATCH_SECONDS)
+        self._api.post(f"{self._place('batches', job_id)}/cancel", {}, seconds=self.batch_seconds)
 
     def _job(self, job_id: str) -> Any:
-        return self._api.get(self._place("batches", job_id), seconds=QUERY_SECONDS)
+        return self._api.get(self._place("batches", job_id), seconds=self.query_seconds)
 
     def _download(self, file_id: str) -> Iterator[str]:
         return self._api.lines(f"{self._place('files', file_id)}/content", seconds=FILE_SECONDS)

@@ -9,8 +9,8 @@ import threading
 import time
 from pathlib import Path
 
-from memslot import MemoryHit, MemorySearchOutcome, MemoryStatus, MemslotError
-from memslot.testing import MemoryContract
+from memslot import EmbeddingPipeline, MemoryHit, MemorySearchOutcome, MemoryStatus, MemslotError, ProviderError
+from memslot.testing import HashingProvider, MemoryContract
 
 
 class Lines:
@@ -242,3 +242,132 @@ class TestDamageIsSilent(Base):
 class TestForgotToNameFiles(Base):
     def store_files(self, folder: Path):
         return []
+
+
+# Memories that embed
+
+
+class Vectors(Lines):
+    """Words and vectors; the vectors are made when somebody searches, by a pipeline that checks and limits them."""
+
+    def __init__(self, folder: Path, agent_id: str, provider=None) -> None:
+        super().__init__(folder, agent_id)
+        self.pipeline = EmbeddingPipeline(provider or HashingProvider())
+        self.problem = ""
+
+    def search(self, query: str, *, max_results: int | None = None):
+        by_text = {hit.snippet: hit.score for hit in self.hits(query)}
+        try:
+            for text, score in self.likenesses(query).items():
+                by_text[text] = max(by_text.get(text, 0.0), score)
+            self.problem = ""
+        except Exception as error:
+            self.give_up(error)
+        ranked = sorted(by_text.items(), key=lambda item: -item[1])[: max_results or 6]
+        hits = [MemoryHit(self.file.name, score, text) for text, score in ranked]
+        return MemorySearchOutcome(hits, "keywords" if self.problem else "hybrid", warning=self.problem or None)
+
+    def likenesses(self, query: str) -> dict[str, float]:
+        texts = [text for text in self.read()[0] if query.strip() and text.isprintable()]
+        if not texts:
+            return {}
+        rows, wanted = self.pipeline.embed_documents(texts), self.pipeline.embed_query(query)
+        return {t: float(row @ wanted) for t, row in zip(texts, rows, strict=True) if float(row @ wanted) > 0.5}
+
+    def give_up(self, error: Exception) -> None:
+        self.problem = f"search is by words only: {error}"
+
+    def status(self):
+        known = super().status()
+        return MemoryStatus("vectors", problems=[*known.problems, *([self.problem] if self.problem else [])])
+
+    def close(self) -> None:
+        self.pipeline.close()
+
+
+class Embedding(Base):
+    memory = Vectors
+
+    def make_memory_with_provider(self, folder: Path, agent_id: str, provider):
+        return self.memory(folder, agent_id, provider)
+
+
+class TestGoodThatEmbeds(Embedding):
+    pass
+
+
+class TestGoodThatRefusesWithoutVectors(Embedding):
+    """No search by words: a sentence instead."""
+
+    class memory(Vectors):  # noqa: N801
+        def give_up(self, error: Exception) -> None:
+            super().give_up(error)
+            raise ProviderError("nothing can be searched while the embedding provider does not work")
+
+
+class TestHidesTheProvidersFault(Embedding):
+    class memory(Vectors):  # noqa: N801
+        def status(self):
+            return Lines.status(self)
+
+
+class TestProvidersFaultEscapes(Embedding):
+    class memory(Vectors):  # noqa: N801
+        def give_up(self, error: Exception) -> None:
+            raise RuntimeError("no vectors") from error
+
+
+class TestFindsNothingWithoutVectors(Embedding):
+    class memory(Vectors):  # noqa: N801
+        def search(self, query: str, *, max_results: int | None = None):
+            outcome = super().search(query, max_results=max_results)
+            return MemorySearchOutcome([], "none", warning=self.problem) if self.problem else outcome
+
+
+class TestToldInManyWords(Embedding):
+    class memory(Vectors):  # noqa: N801
+        def give_up(self, error: Exception) -> None:
+            super().give_up(error)
+            raise MemslotError(f"no vectors\nTraceback:\n  {error}")
+
+
+class Plain(Vectors):
+    """Asks the provider itself, and believes what it says."""
+
+    def likenesses(self, query: str) -> dict[str, float]:
+        provider = self.pipeline.provider
+        texts = [text for text in self.read()[0] if query.strip()]
+        rows, wanted = provider.embed_documents(texts), provider.embed_query(query)
+        found = {t: sum(a * b for a, b in zip(row, wanted, strict=False)) for t, row in zip(texts, rows, strict=True)}
+        return {text: score for text, score in found.items() if not score <= 0.5}
+
+
+class TestBelievesVectors(Embedding):
+    """NaN becomes a score, and vectors of the wrong length are compared as if nothing had happened."""
+
+    patience_seconds = 2.0
+    memory = Plain
+
+
+class TestWaitsForever(Embedding):
+    patience_seconds = 2.0
+
+    class memory(Vectors):  # noqa: N801
+        def likenesses(self, query: str) -> dict[str, float]:
+            self.pipeline.provider.embed_query(query)
+            return super().likenesses(query)
+
+
+class TestNeedsProviderToOpen(Embedding):
+    class memory(Vectors):  # noqa: N801
+        def __init__(self, folder: Path, agent_id: str, provider=None) -> None:
+            super().__init__(folder, agent_id, provider)
+            self.pipeline.embed_query("are you there?")
+
+
+class TestIllWithAGoodProvider(Embedding):
+    class memory(Vectors):  # noqa: N801
+        def status(self):
+            known = super().status()
+            is_default = self.pipeline.provider.model == HashingProvider.model
+            return known if is_default else MemoryStatus("vectors", problems=["a provider that I do not know"])

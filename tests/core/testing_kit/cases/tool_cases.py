@@ -77,6 +77,15 @@ class TestGoodLong(Base):
         return "long " * 10_000
 
 
+class TestGoodErrorThatSaysFailed(Base):
+    """An error that a tool returns on purpose may use any words."""
+
+    def execute(self, args):
+        if not args.text.isascii():
+            return ToolResult("the search failed: write it in ASCII", is_error=True)
+        return "said"
+
+
 class TestBadSchema(Base):
     parameters = {"type": "object", "properties": {"text": {"type": "wurst"}}}  # noqa: RUF012
 

@@ -55,11 +55,9 @@ def ask(address: str, *, start: int, token: str | None) -> Reply:
     try:
         body = urllib.request.build_opener(_Redirects(hops, token)).open(request, timeout=SILENCE_SECONDS)
     except urllib.error.HTTPError as error:
-        hops.append(error.headers)
         error.close()
-        reply = Reply(error.code, None)
-        _, reply.total = _range_of(error.headers)
-        return reply
+        etag, sha256 = _recognise([*hops, error.headers])
+        return Reply(error.code, None, total=_range_of(error.headers)[1], etag=etag, sha256=sha256)
     except urllib.error.URLError as error:
         # Its own text shows a Python object; the reason is what a person can use.
         raise ConnectionError(str(getattr(error.reason, "strerror", None) or error.reason)) from None
@@ -85,10 +83,14 @@ def _read_reply(body: Any, hops: list[Message], start: int) -> Reply:
     if linked is not None and reply.total is not None and linked != reply.total:
         raise BadReplyError(f"the server says that the file has {linked} bytes and then that it has {reply.total}")
     reply.total = linked if reply.total is None else reply.total
-    tags = [tag for hop in hops for name in ("X-Linked-Etag", "ETag") if (tag := _plain_tag(hop.get(name)))]
-    reply.etag = tags[0] if tags else None
-    reply.sha256 = next((tag for tag in tags if _SHA256.fullmatch(tag)), None)
+    reply.etag, reply.sha256 = _recognise(hops)
     return reply
+
+
+def _recognise(hops: list[Message]) -> tuple[str | None, str | None]:
+    """The first tag of all servers on the way, and the first that is a SHA-256."""
+    tags = [tag for hop in hops for name in ("X-Linked-Etag", "ETag") if (tag := _plain_tag(hop.get(name)))]
+    return (tags[0] if tags else None), next((tag for tag in tags if _SHA256.fullmatch(tag)), None)
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):

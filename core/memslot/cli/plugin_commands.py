@@ -1,0 +1,79 @@
+"""Commands that plugins bring: listed from their manifests, loaded when they are called."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from memslot.plugins.info import Command
+    from memslot.plugins.overview import Overview
+
+running: str | None = None
+"""The plugin whose command is being carried out: whatever it raises is its doing, not ours."""
+
+
+def read_current_overview() -> Overview:
+    """What is installed and runs, for this home and this folder."""
+    from memslot.config.paths import Places
+    from memslot.plugins.overview import read_overview
+
+    return read_overview(Places.from_env(), os.environ)
+
+
+def list_plugin_commands() -> dict[str, tuple[str, str]]:
+    """Commands of plugins that run: name to (plugin, help). With a broken config there are none to list."""
+    from memslot.cli.output import clean
+    from memslot.errors import MemslotError
+
+    try:
+        overview = read_current_overview()
+    except MemslotError:
+        return {}
+    return {
+        command.name: (plugin.id, clean(command.help))
+        for plugin in overview.activation.running
+        for command in plugin.commands
+    }
+
+
+def load_plugin_command(ctx: click.Context, name: str) -> click.Command | None:
+    """The command of that name, with its plugin loaded; None where no plugin has ever heard of it.
+
+    Raises ConfigError, or a ClickException that says why the plugin that has it does not run.
+    """
+    decisions = [d for d in read_current_overview().activation.decisions if name in _names(d.plugin.commands)]
+    owner = next((d.plugin.id for d in decisions if d.runs), None)
+    if owner is None:
+        if decisions:
+            plugin, reason = decisions[0].plugin, decisions[0].reason
+            raise click.ClickException(
+                f'"{name}" comes with the plugin {plugin.id}, which does not run: {reason}; '
+                f"switch it on with: memslot plugins enable {plugin.id}"
+            )
+        return None
+    return _load(ctx, owner, name)
+
+
+def _names(commands: tuple[Command, ...]) -> set[str]:
+    return {command.name for command in commands}
+
+
+def _load(ctx: click.Context, plugin_id: str, name: str) -> click.Command:
+    global running
+    from memslot.cli.output import keep_log_quiet, results_apart, say_warning
+    from memslot.host import Host
+
+    keep_log_quiet()
+    with results_apart():
+        host = ctx.with_resource(Host.load())
+        command = host.plugin_commands(plugin_id).get(name)
+    for warning in (*host.warnings, *(str(event) for event in host.diagnostics)):
+        say_warning(warning)
+    if command is None:
+        why = host.failure(plugin_id) or "it did not register it"
+        raise click.ClickException(f'the plugin {plugin_id} does not give the command "{name}": {why}')
+    running = plugin_id
+    return command

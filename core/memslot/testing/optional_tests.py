@@ -1,0 +1,20 @@
+"""Tests that a contract has only for those who override a certain method: left out, not skipped, for the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def is_overridden(cls: type, contract: type, method: str) -> bool:
+    """Whether a class, or one between it and the contract, has a method of its own."""
+    return getattr(cls, method) is not getattr(contract, method)
+
+
+def take_or_leave(cls: type, contract: type, method: str, tests: Iterable[str]) -> None:
+    """Let pytest see these tests where the method is overridden, and nothing of them elsewhere."""
+    wanted = is_overridden(cls, contract, method)
+    for name in tests:
+        if not wanted:
+            setattr(cls, name, None)
+        elif name not in vars(cls) and getattr(cls, name) is None:  # left out in a class between the two
+            setattr(cls, name, getattr(contract, name))

@@ -1,0 +1,154 @@
+"""llama.cpp, loaded once per file and process, used by one thread at a time, and silent."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import logging
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from memslot import ProviderError
+
+from memslot_embed_providers.local.gguf import ModelFile, not_an_embedding_model, truncated
+
+MOST_TOKENS = 2048
+"""Longest text. The buffers of attention grow with its square: 2048 takes 200 MB, 8192 would take 3 GB."""
+_MOST_THREADS = 8
+
+_lock = threading.Lock()
+_engines: dict[str, Engine] = {}
+_said: list[str] = []
+_native_log = logging.getLogger("memslot.plugin.embed-local.llama_cpp")
+_callback: Any = None  # ctypes keeps no reference to it: native code would call freed memory
+
+
+def load_engine(file: ModelFile) -> Engine:
+    """The engine of this file; the first call loads it."""
+    with _lock:
+        engine = _engines.get(file.fingerprint)
+        if engine is None:
+            engine = _engines[file.fingerprint] = Engine(_load(file), file)
+        return engine
+
+
+class Engine:
+    """One loaded model. A context of llama.cpp is not for two threads, so there is a lock."""
+
+    def __init__(self, llama: Any, file: ModelFile) -> None:
+        self._llama = llama
+        self._file = file
+        self._lock = threading.Lock()
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """One vector each, as the model pools them; texts past its longest are cut."""
+        with self._lock:
+            _said.clear()
+            try:
+                vectors: list[list[float]] = self._llama.embed(list(texts), normalize=False, truncate=True)
+            except Exception as error:
+                raise ProviderError(f"{self._file.name} could not embed: {_reason(error)}") from None
+        return vectors
+
+
+def context_length(file: ModelFile) -> int:
+    return min(file.context, MOST_TOKENS)
+
+
+def _load(file: ModelFile) -> Any:
+    llama_cpp = _import_library()
+    with_gpu = bool(llama_cpp.llama_supports_gpu_offload())
+    try:
+        try:
+            llama = _make(llama_cpp, file, -1 if with_gpu else 0)
+        except Exception as error:
+            if not with_gpu:
+                raise
+            _native_log.warning("%s does not load on the GPU (%s); using the CPU", file.name, _reason(error))
+            llama = _make(llama_cpp, file, 0)
+    except Exception as error:
+        reason = _reason(error)
+        if "file bounds" in reason or "corrupted or incomplete" in reason:
+            raise truncated(file.path) from None
+        raise ProviderError(f'llama.cpp cannot load "{file.path}": {reason}') from None
+    if llama.pooling_type() not in (1, 2, 3):
+        llama.close()
+        raise not_an_embedding_model(file.path, "llama.cpp finds no pooling in it")
+    return llama
+
+
+def _make(llama_cpp: Any, file: ModelFile, gpu_layers: int) -> Any:
+    length, threads = context_length(file), _threads()
+    _said.clear()
+    with _streams_left_alone(llama_cpp):
+        # Without causal attention a text must fit into one physical batch; llama.cpp aborts the process otherwise.
+        return llama_cpp.Llama(
+            model_path=str(file.path),
+            embedding=True,
+            n_ctx=length,
+            n_batch=length,
+            n_ubatch=length,
+            n_threads=threads,
+            n_threads_batch=threads,
+            n_gpu_layers=gpu_layers,
+            verbose=False,
+        )
+
+
+def _threads() -> int:
+    # Those this process may use; llama-cpp-python would count all of the machine's.
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(usable, _MOST_THREADS))
+
+
+def _import_library() -> Any:
+    global _callback
+    try:
+        llama_cpp = importlib.import_module("llama_cpp")
+    except ImportError:
+        raise ProviderError('the provider "local" needs llama.cpp: pip install "memslot[local]"') from None
+    except Exception as error:  # a library that is there and cannot be loaded raises RuntimeError or OSError
+        raise ProviderError(
+            f"llama.cpp is installed and cannot be loaded ({error}); "
+            "install it anew with: pip install --force-reinstall llama-cpp-python"
+        ) from None
+    if _callback is None:
+        _callback = llama_cpp.llama_log_callback(_hear)
+        llama_cpp.llama_log_set(_callback, None)
+    return llama_cpp
+
+
+def _hear(level: int, text: bytes, user_data: Any) -> None:
+    """What llama.cpp has to say: to the log, and the last of it kept for an error's reason."""
+    line = text.decode("utf-8", "replace").strip()
+    if line.strip("."):
+        _native_log.debug("%s", line)
+        if "error" in line.lower() or "not within" in line or "fail" in line.lower():
+            del _said[:-4]
+            _said.append(line)
+
+
+def _reason(error: Exception) -> str:
+    """The first complaint of llama.cpp itself, which knows more than the exception."""
+    return _said[0] if _said else f"{error}" or type(error).__name__
+
+
+@contextlib.contextmanager
+def _streams_left_alone(llama_cpp: Any) -> Iterator[None]:
+    """Keep llama-cpp-python from pointing file descriptors 1 and 2 at /dev/null while it loads.
+
+    It does so for the whole process: an answer that another thread writes meanwhile (an MCP server's, on
+    stdout) would be lost. What it wants to hide goes to `_hear` here.
+    """
+    name = "suppress_stdout_stderr"
+    modules = [importlib.import_module(f"llama_cpp.{part}") for part in ("llama", "_internals")]
+    kept = [(module, getattr(module, name)) for module in modules if hasattr(module, name)]
+    for module, _ in kept:
+        setattr(module, name, lambda disable=True: contextlib.nullcontext())
+    try:
+        yield
+    finally:
+        for module, original in kept:
+            setattr(module, name, original)

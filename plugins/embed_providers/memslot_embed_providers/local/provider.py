@@ -1,0 +1,123 @@
+"""A GGUF model as a provider."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from memslot import PluginContext, ProviderError, ProviderOptions, provider_key
+
+from memslot_embed_providers.local.engine import context_length, load_engine
+from memslot_embed_providers.local.gguf import ModelFile, read_model_file
+from memslot_embed_providers.local.source import EXAMPLE, HubFile, parse_model_path
+
+# What the makers of these models trained them to see before a query and before a text.
+_PROMPTS: Mapping[str, tuple[str, str]] = {
+    "gemma-embedding": ("task: search result | query: ", "title: none | text: "),
+    "nomic-bert": ("search_query: ", "search_document: "),
+    "nomic-bert-moe": ("search_query: ", "search_document: "),
+}
+
+
+class LocalModels:
+    """Finds the model that the options name, and downloads one only for a person who named this provider."""
+
+    def __init__(self, ctx: PluginContext) -> None:
+        self._ctx = ctx
+
+    def missing(self, options: ProviderOptions) -> str | None:
+        if not options.model_path:
+            return f"memorySearch.local.modelPath names no model; set it to a GGUF file or to {EXAMPLE}"
+        try:
+            source = parse_model_path(options.model_path)
+        except ProviderError as error:
+            return str(error)
+        path = source.place_in(self._cache(options)) if isinstance(source, HubFile) else source
+        if not path.is_file():
+            if not isinstance(source, HubFile):
+                return f'there is no file "{path}"; memorySearch.local.modelPath names it'
+            if not self._is_named():
+                return (
+                    f"{source} is not downloaded yet, and only a provider named in the config may download; "
+                    "name it with: memslot config set agents.defaults.memorySearch.provider local"
+                )
+        if importlib.util.find_spec("llama_cpp") is None:
+            return 'the provider "local" needs llama.cpp: pip install "memslot[local]"'
+        return None
+
+    def create(self, options: ProviderOptions) -> LocalProvider:
+        lack = self.missing(options)
+        if lack is not None or not options.model_path:
+            raise ProviderError(lack or "local.modelPath names no model")
+        source = parse_model_path(options.model_path)
+        if isinstance(source, HubFile):
+            from memslot_embed_providers.local.download import download
+
+            path = download(source, self._cache(options), env=options.env, logger=self._ctx.logger)
+        else:
+            path = source
+        file = read_model_file(path)
+        if options.dimensions not in (None, file.dims):
+            raise ProviderError(
+                f"{file.name} has {file.dims} dimensions, and memorySearch.dimensions asks for {options.dimensions}"
+            )
+        return LocalProvider(file)
+
+    def _is_named(self) -> bool:
+        settings = self._ctx.memory_search
+        return "local" in (settings.provider, settings.fallback)
+
+    def _cache(self, options: ProviderOptions) -> Path:
+        if options.model_cache_dir:
+            return Path(options.model_cache_dir).expanduser().absolute()
+        return self._ctx.places.plugin_state_dir(self._ctx.plugin_id) / "models"
+
+
+class LocalProvider:
+    """Any number of threads may use it; they take turns. The model is loaded at the first text."""
+
+    id = "local"
+    max_batch_items = 64
+    query_timeout = 300.0
+    batch_timeout = 600.0
+
+    def __init__(self, file: ModelFile) -> None:
+        self._file = file
+        self._query_prompt, self._text_prompt = _PROMPTS.get(file.architecture, ("", ""))
+        self.model = file.name
+        self.dims = file.dims
+        self.max_input_tokens = context_length(file)
+        # Two files may have one name; vectors of two models must never be compared.
+        self.key = provider_key(self.id, f"{file.name} {file.fingerprint} {self._query_prompt}{self._text_prompt}")
+
+    def embed_query(self, text: str) -> Sequence[float]:
+        return self._embed([text], self._query_prompt)[0]
+
+    def embed_documents(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        return self._embed(texts, self._text_prompt)
+
+    def _embed(self, texts: Sequence[str], prompt: str) -> list[Sequence[float]]:
+        """One vector each; a text without anything but white space gets zeros and is not asked about."""
+        vectors: list[Sequence[float]] = [[0.0] * self.dims for _ in texts]
+        asked = [(number, prompt + _encodable(text)) for number, text in enumerate(texts) if text.strip()]
+        if not asked:
+            return vectors
+        engine = load_engine(self._file)
+        # In parts, so that a query does not wait for a thousand texts.
+        for start in range(0, len(asked), self.max_batch_items):
+            part = asked[start : start + self.max_batch_items]
+            for (number, _), vector in zip(part, engine.embed([text for _, text in part]), strict=True):
+                if len(vector) != self.dims:
+                    raise ProviderError(f"{self.model} gave a vector of {len(vector)} numbers, not of {self.dims}")
+                vectors[number] = vector
+        return vectors
+
+
+def _encodable(text: str) -> str:
+    """The text without halves of surrogate pairs, which are no UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text

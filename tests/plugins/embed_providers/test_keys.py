@@ -1,0 +1,186 @@
+"""A key gets to its server and nowhere else."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+import pytest
+from memslot import Host, ProviderError, ProviderOptions, ProviderRefusedError
+from memslot_embed_providers.hiding import Hider
+
+NAMES = {"openai": "OPENAI_API_KEY", "gemini": "GEMINI_API_KEY", "voyage": "VOYAGE_API_KEY"}
+REMOTE = [*NAMES, "ollama"]
+
+
+def _sent_key(seen: Any) -> str:
+    return str(seen.headers.get("x-goog-api-key") or seen.headers["authorization"].removeprefix("Bearer "))
+
+
+def _config(name: str, url: str, **remote: Any) -> dict[str, Any]:
+    settings = {"provider": name, "dimensions": 64, "remote": {"baseUrl": url, **remote}}
+    return {"agents": {"defaults": {"memorySearch": settings}}}
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("where", ["config", "reference", "environment"])
+def test_the_key_is_found(name: str, where: str, wire: Any, key: str, tmp_path: Path) -> None:
+    server = wire(name)
+    server.key = key
+    remote = {"config": {"apiKey": key}, "reference": {"apiKey": "${MY_OWN}"}, "environment": {}}[where]
+    env = {"config": {}, "reference": {"MY_OWN": key}, "environment": {NAMES[name]: f"  {key}\n"}}[where]
+    with Host.load(_config(name, server.url, **remote), home=tmp_path, env=env) as host:
+        selection = host.select_embedder()
+        assert selection.provider is not None, selection.reason
+        selection.provider.embed_query("q")
+    assert _sent_key(server.seen[-1]) == key
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_config_comes_before_the_environment(name: str, wire: Any, make: Any, key: str) -> None:
+    server = wire(name)
+    make(name, base_url=server.url, env={NAMES[name]: "another-key"}).embed_query("q")
+    assert _sent_key(server.seen[0]) == key
+
+
+@pytest.mark.parametrize("name", REMOTE)
+def test_no_text_form_shows_the_key(name: str, make: Any, key: str) -> None:
+    headers = {"X-Gateway-Token": "gateway-secret-123", "X-Team": "orchid"}
+    url = "https://somebody:pass-word-99@example.org/v1?token=query-secret-1"
+    options = ProviderOptions(api_key=key, headers=headers, env={"OPENAI_API_KEY": key})
+    provider = make(name, base_url=url, headers=headers)
+    told = f"{provider!r} {provider} {provider.service!r} {provider.service} {provider.key} {options!r}"
+    told += repr(provider.service.hide) + repr(vars(provider)["service"])
+    for secret in (key, "gateway-secret-123", "pass-word-99", "query-secret-1"):
+        assert secret not in told
+    assert "example.org" in repr(provider)
+
+
+@pytest.mark.parametrize("name", REMOTE)
+def test_the_provider_key_knows_no_secret(name: str, make: Any) -> None:
+    url = "https://example.org/v1"
+    one = make(name, base_url=url, api_key="first-key-1", headers={"X-Token": "a"})
+    other = make(name, base_url=url, api_key="second-key-2", headers={"X-Token": "b"})
+    assert one.key == other.key
+    assert one.key != make(name, base_url=url, headers={"X-Team": "orchid"}).key
+    assert one.key != make(name, base_url="https://example.com/v1").key
+    assert one.key != make(name, base_url=url, dimensions=32).key
+
+
+@pytest.mark.parametrize("name", REMOTE)
+def test_nothing_is_logged_that_holds_the_key(
+    name: str, wire: Any, make: Any, key: str, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    logging.getLogger("openai").setLevel(logging.DEBUG)
+    server = wire(name)
+    provider = make(name, base_url=server.url, headers={"X-Gateway-Token": "gateway-secret-123"})
+    provider.embed_documents(["one"])
+    server.fail("401-echo")
+    with pytest.raises(ProviderError):
+        provider.embed_documents(["one"])
+    out, err = capfd.readouterr()
+    told = caplog.text + out + err + "".join(str(vars(record)) for record in caplog.records)
+    assert caplog.records, "the clients log something, or this test looks at nothing"
+    assert key not in told
+    assert "gateway-secret-123" not in told
+
+
+@pytest.mark.parametrize(
+    "bad", ["sk-ключ-1234567890", "sk-new\nline-1234567890", "sk-with space-123456", "sk-\x00-123456789"]
+)
+@pytest.mark.parametrize("name", REMOTE)
+def test_a_key_that_cannot_be_sent_is_refused_without_being_shown(name: str, bad: str, make: Any) -> None:
+    with pytest.raises(ProviderRefusedError) as caught:
+        make(name, api_key=bad)
+    assert bad not in "".join(traceback.format_exception(caught.value)) + repr(caught.value)
+
+
+@pytest.mark.parametrize(
+    "header", [{"X-Token": "ключ-secret"}, {"X-Token": "secret\r\nX-Evil: 1"}, {"Bad Name": "secret"}]
+)
+@pytest.mark.parametrize("name", REMOTE)
+def test_a_header_that_cannot_be_sent_is_refused_without_being_shown(
+    name: str, header: dict[str, str], make: Any
+) -> None:
+    with pytest.raises(ProviderError, match="cannot be sent") as caught:
+        make(name, headers=header)
+    assert "secret" not in "".join(traceback.format_exception_only(caught.value))
+
+
+@pytest.mark.parametrize(
+    ("told", "shown"),
+    [
+        ("bad key abcd-efgh-ijkl-mnop!", "bad key ***!"),
+        ("bad key abcd-efgh-****", "bad key ***-****"),
+        ("ends with ijkl-mnop", "ends with ***"),
+        ("encoded a%2Fb+c%3D%3D12345678", "encoded ***"),
+        ("abcd is a word", "abcd is a word"),
+    ],
+)
+def test_pieces_of_a_key_are_hidden_too(told: str, shown: str) -> None:
+    hide = Hider(["abcd-efgh-ijkl-mnop", "a/b+c==12345678", ""])
+    got = hide(told.replace("+", "%2B") if "encoded" in told else told)
+    assert got.replace("******", "***") == shown or got == shown
+
+
+# The command line
+
+COMMANDS = [
+    ["doctor"],
+    ["doctor", "--json"],
+    ["plugins", "list"],
+    ["plugins", "list", "--json"],
+    ["plugins", "info", "embed-openai"],
+    ["plugins", "doctor"],
+    ["config", "get"],
+    ["config", "get", "agents"],
+    ["config", "validate"],
+    ["paths"],
+    ["run", "what did we decide?"],
+    ["embed", "providers"],
+    ["embed", "providers", "--json"],
+    ["embed", "probe"],
+    ["embed", "probe", "--json"],
+    ["embed", "text", "hello"],
+    ["memory", "status"],
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("where", ["config", "environment"])
+def test_no_command_prints_the_key(name: str, where: str, wire: Any, key: str, tmp_path: Path) -> None:
+    import json
+
+    server = wire(name)
+    server.fail("401-echo")
+    remote = {"apiKey": key} if where == "config" else {}
+    (tmp_path / "memslot.json5").write_text(json.dumps(_config(name, server.url, **remote)), encoding="utf-8")
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("MEMSLOT_", *NAMES.values()))}
+    env = {**kept, "MEMSLOT_HOME": str(tmp_path), "MEMSLOT_TRACE_PLUGINS": "1", "OPENAI_LOG": "debug"}
+    if where == "environment":
+        env[NAMES[name]] = key
+
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-m", "memslot", *command],
+            env=env,
+            cwd=tmp_path,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for command in COMMANDS
+    ]
+    printed = [process.communicate(timeout=120)[0] for process in processes]
+
+    leaks = [command for command, text in zip(COMMANDS, printed, strict=True) if key in text or key[3:] in text]
+    assert leaks == []
+    assert all(printed), "a command that prints nothing tests nothing"
+    assert server.seen, "no command asked the server, so none had anything to tell"
