@@ -26,7 +26,7 @@ import numpy
 from memslot import EmbeddingPipeline, MemoryCache
 from startup import Ratio, machine, median_ratio, print_table
 
-TEXTS, WORDS, DIMS, ITEMS, THREADS = 10_000, 40, 384, 100, 4
+WORDS, DIMS, ITEMS, THREADS = 40, 384, 100, 4
 REQUEST_SECONDS, TEXT_SECONDS = 0.005, 0.001
 DIRECT, PIPELINE, CACHING = "direct calls", "pipeline", "pipeline, empty cache"
 WARM, QUERY, DIRECT_QUERY = "pipeline, all in the cache", "one query", "one direct query"
@@ -74,9 +74,9 @@ def make_ways(texts: Sequence[str]) -> Mapping[str, Callable[[], Any]]:
     }
 
 
-def measure(rounds: int) -> dict[str, list[float]]:
+def measure(rounds: int, count: int) -> dict[str, list[float]]:
     """Seconds of every way in every round; a round before the first is not counted."""
-    texts = [f"{number} " + "memory " * WORDS for number in range(TEXTS)]
+    texts = [f"{number} " + "memory " * WORDS for number in range(count)]
     ways = make_ways(texts)
     taken: dict[str, list[float]] = {name: [] for name in ways}
     for number in range(rounds + 1):
@@ -84,18 +84,18 @@ def measure(rounds: int) -> dict[str, list[float]]:
             start = time.perf_counter()
             made = way()
             seconds = time.perf_counter() - start
-            if "query" not in name and made.shape != (TEXTS, DIMS):
+            if "query" not in name and made.shape != (count, DIMS):
                 raise SystemExit(f"{name} gave {made.shape}")
             if number:
                 taken[name].append(seconds)
     return taken
 
 
-def report(taken: Mapping[str, Sequence[float]]) -> list[Ratio]:
+def report(taken: Mapping[str, Sequence[float]], count: int) -> list[Ratio]:
     rows = [(PIPELINE, DIRECT, 1.05), (CACHING, DIRECT, 1.05), (WARM, DIRECT, None), (QUERY, DIRECT_QUERY, None)]
     return [
         Ratio(
-            f"{name}, {TEXTS:,} texts" if name != QUERY else name,
+            f"{name}, {count:,} texts" if name != QUERY else name,
             base,
             len(taken[name]),
             f"{statistics.median(taken[name]) * 1000:.1f} ms",
@@ -110,11 +110,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Measure the embedding pipeline against direct calls, as ratios.")
     parser.add_argument("--quick", action="store_true", help="3 rounds instead of 7")
     parser.add_argument("--rounds", type=int, help="another number of rounds")
+    parser.add_argument("--texts", type=int, default=10_000, help="another number of texts than 10,000")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers to FILE")
     options = parser.parse_args()
     rounds: int = options.rounds or (3 if options.quick else 7)
-    taken = measure(rounds)
-    ratios = report(taken)
+    taken = measure(rounds, options.texts)
+    ratios = report(taken, options.texts)
     where = machine()
     print(
         f"{where['system']}, {where['cores']} cores, Python {where['python']}; median of {rounds} interleaved rounds\n"

@@ -129,7 +129,7 @@ class TestOnce:
         other = open_model(tiny_bert(seed=12).write(tmp_path / tiny_file.name))
         ours = open_model(tiny_file)
         assert other.model == ours.model
-        # Same head, other weights: the size is equal too, and only the weights tell them apart.
+        assert other.key != ours.key, "same head, same size: only the weights tell them apart"
         assert cosines([other.embed_query("a text")], [ours.embed_query("a text")])[0] < 0.99
 
 
@@ -202,12 +202,24 @@ stop.set()
 speaker.join()
 """
 
+WATCH = """
+import os
+real = os.dup2
+
+def told(*arguments, **options):
+    with open({trace!r}, "a") as file:
+        file.write("x")
+    return real(*arguments, **options)
+
+os.dup2 = told
+"""
+
 
 def test_nothing_is_printed_and_what_others_print_is_not_lost(tmp_path: Path, tiny_file: Path) -> None:
     cut = tmp_path / "cut.gguf"
     cut.write_bytes(tiny_file.read_bytes()[:-2000])
     trace = tmp_path / "descriptors.txt"
-    watch = f"import os\nreal = os.dup2\nos.dup2 = lambda *a, **k: (open({str(trace)!r}, 'a').write('x'), real(*a, **k))[1]\n"
+    watch = WATCH.format(trace=str(trace))
     done = subprocess.run(
         [sys.executable, "-c", watch + NOISE, str(tiny_file), str(cut)], capture_output=True, text=True, check=False
     )
@@ -216,6 +228,7 @@ def test_nothing_is_printed_and_what_others_print_is_not_lost(tmp_path: Path, ti
     assert not trace.exists(), "the process's own stdout was pointed elsewhere for a while"
 
 
-def test_threads_are_those_this_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1, 2}, raising=False)
-    assert engine._threads() == 3
+@pytest.mark.parametrize(("usable", "threads"), [(1, 1), (2, 1), (8, 4), (64, 8)])
+def test_threads_leave_room_for_others(usable: int, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(usable)), raising=False)
+    assert engine._threads() == threads

@@ -86,7 +86,12 @@ def register_memory(ctx: PluginContext) -> Memory | None:
 
 @hookspec(budget_seconds=15)
 def register_prompt_sections(ctx: PluginContext) -> Iterable[PromptSection]:
-    """Return sections that are added to the agent's system prompt. Since host API 1."""
+    """Return sections that are added to the agent's system prompt. Since host API 1.
+
+    A section is left out of a run in which one of its `requires_tools` is missing. A program begins a run for a
+    sub-agent with a narrow job by `host.run(…, prompt_mode="minimal")`: then only sections with `in_minimal=True`
+    stay. Otherwise `prompt_mode` is "full", and all of them do.
+    """
     return ()
 
 
@@ -110,6 +115,11 @@ def before_agent_start(ctx: PluginContext, run: RunInfo, messages: Sequence[Mess
 @hookspec(budget_seconds=30)
 def agent_end(ctx: PluginContext, run: RunInfo, messages: Sequence[Message], success: bool, error: str | None) -> None:
     """A run has ended. Called in the background, one run after the other; awaited when the host closes.
+
+    `messages` are what the program hands to `run.finish`: by convention the messages of this run, not the history
+    before it, and none where the program never calls `finish`. Because the call is in the background, a later run
+    may begin before it is done. In tests, wait for it with `host.close()`, or use strict mode, where `run.finish`
+    itself waits.
 
     Since host API 1.
     """

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from memslot import Message, PluginContext, RunInfo, hookimpl, redact, strip_recalled
+from memslot import Message, PluginContext, RunInfo, hookimpl, message_text, redact, strip_recalled
 
 
 @hookimpl
 async def agent_end(ctx: PluginContext, run: RunInfo, messages: Sequence[Message], success: bool) -> None:
-    if not success:
+    if not success or not run.session.is_private:
         return
-    said = [strip_recalled(str(message["content"])) for message in messages if message.get("role") == "user"]
+    said = [strip_recalled(message_text(message)) for message in messages if message.get("role") == "user"]
     with (ctx.state_dir() / "said.txt").open("a", encoding="utf-8") as file:
         file.writelines(redact(text) + "\n" for text in said)

@@ -11,12 +11,18 @@ from typing import Any
 
 import memslot
 
-from parts import signatures
+from parts import attributes, signatures
 
 _ELSEWHERE = {"__version__": "The version of the host, as text."}
+_MADE_BY_THE_HOST = {"AgentRun", "AsyncAgentRun", "Host", "PluginContext"}
+"""Nobody else calls these classes, so how they are made is left out."""
+_TWINS = {"AsyncAgentRun": "AgentRun"}
 
 
 def render() -> str:
+    unknown = attributes.ABOUT.keys() - set(memslot.__all__)
+    if unknown:
+        raise SystemExit(f"docs/parts/attributes.py speaks of what is not public: {', '.join(sorted(unknown))}")
     return "\n\n".join(_entry(name) for name in sorted(memslot.__all__, key=lambda name: name.lower().strip("_")))
 
 
@@ -28,6 +34,8 @@ def _entry(name: str) -> str:
     home = _home_of(name, value)
     tree = signatures.parse(home)
     node = _definition(tree, name)
+    if node is not None:
+        signatures.spell_out_defaults(node, home)
     if isinstance(node, ast.ClassDef):
         shown = _class_line(node, value)
         parts += [f"```python no-run\n{shown}\n```", signatures.first_line(inspect.getdoc(value))]
@@ -59,31 +67,42 @@ def _definition(tree: ast.Module, name: str) -> ast.ClassDef | ast.FunctionDef |
 
 def _class_line(node: ast.ClassDef, value: type) -> str:
     bases = [ast.unparse(base) for base in node.bases]
-    is_dataclass = hasattr(value, "__dataclass_fields__")
-    fields = [signatures.source(item) for item in node.body if isinstance(item, ast.AnnAssign) and is_dataclass]
+    is_record = hasattr(value, "__dataclass_fields__") or hasattr(value, "_fields")
+    fields = [signatures.source(item) for item in node.body if isinstance(item, ast.AnnAssign) and is_record]
     head = f"class {node.name}({', '.join(bases)})" if bases else f"class {node.name}"
-    return "\n".join([f"{head}:", *(f"    {_shorten(field)}" for field in fields)]) if fields else head
-
-
-def _shorten(field: str) -> str:
-    """A field without the machinery that makes its default."""
-    return field.partition(" = field(")[0]
+    if fields:
+        return "\n".join([f"{head}:", *(f"    {field}" for field in fields)])
+    init = next((item for item in node.body if isinstance(item, ast.FunctionDef) and item.name == "__init__"), None)
+    if init is None or node.name in _MADE_BY_THE_HOST:
+        return head
+    shown = signatures.signature(init, bound=True)
+    return f"{head}:\n" + "\n".join(f"    {line}" for line in shown.splitlines())
 
 
 def _members(node: ast.ClassDef) -> str:
-    """Methods and properties that are public and say what they do."""
-    rows = []
+    """Everything public that says what it is for: attributes, properties and methods."""
+    rows = [str(attribute) for attribute in attributes.set_by_init(node) if attribute.about]
     for item in node.body:
         if not isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef) or item.name.startswith("_"):
             continue
-        about = signatures.first_line(ast.get_docstring(item))
+        about = signatures.first_line(ast.get_docstring(item)) or _borrowed(node.name, item.name)
         if not about:
             continue
         decorators = {ast.unparse(each) for each in item.decorator_list}
         if decorators & {"property", "cached_property"}:
-            rows.append(f"- `{item.name}`: {about}")
+            returns = signatures.source(item.returns) if item.returns else ""
+            rows.append(str(attributes.Attribute(item.name, returns, about)))
         else:
-            names = signatures.argument_names(item)[1:]
-            waits = "await " if isinstance(item, ast.AsyncFunctionDef) else ""
-            rows.append(f"- `{waits}{item.name}({', '.join(names)})`: {about}")
+            of_class = f"{node.name}." if decorators & {"classmethod", "staticmethod"} else ""
+            shown = signatures.call(item, is_static="staticmethod" in decorators)
+            rows.append(f"- `{of_class}{shown}`: {about}")
     return "\n".join(rows)
+
+
+def _borrowed(owner: str, name: str) -> str:
+    """What is said elsewhere: in the table of attributes, or about the synchronous twin."""
+    if (said := attributes.about(owner, name)) or owner not in _TWINS:
+        return said
+    if said := attributes.about(_TWINS[owner], name):
+        return said
+    return signatures.first_line(inspect.getdoc(getattr(getattr(memslot, _TWINS[owner]), name, None)))

@@ -15,9 +15,9 @@ def parse(module: ModuleType) -> ast.Module:
     return ast.parse(Path(inspect.getfile(module)).read_text(encoding="utf-8"))
 
 
-def signature(function: Function) -> str:
+def signature(function: Function, *, bound: bool = False) -> str:
     """`def name(…) -> …` on one line, or with one argument per line where that is too long."""
-    arguments = _arguments(function.args)
+    arguments = _arguments(function.args)[1 if bound else 0 :]
     returns = f" -> {source(function.returns)}" if function.returns else ""
     start = ("async def " if isinstance(function, ast.AsyncFunctionDef) else "def ") + function.name
     line = f"{start}({', '.join(arguments)}){returns}"
@@ -26,13 +26,12 @@ def signature(function: Function) -> str:
     return "\n".join([f"{start}(", *(f"    {argument}," for argument in arguments), f"){returns}"])
 
 
-def argument_names(function: Function) -> list[str]:
-    """The names of all arguments, in order; `*` stands before those that are given by name only."""
-    every = function.args
-    names = [each.arg for each in (*every.posonlyargs, *every.args)]
-    names += [f"*{every.vararg.arg}"] if every.vararg else ["*"] if every.kwonlyargs else []
-    names += [each.arg for each in every.kwonlyargs]
-    return [*names, f"**{every.kwarg.arg}"] if every.kwarg else names
+def call(function: Function, *, is_static: bool = False) -> str:
+    """`name(argument: type = default, …) -> type` on one line, as somebody who has the object writes it."""
+    arguments = _arguments(function.args)[0 if is_static else 1 :]
+    returns = f" -> {source(function.returns)}" if function.returns else ""
+    waits = "await " if isinstance(function, ast.AsyncFunctionDef) else ""
+    return f"{waits}{function.name}({', '.join(arguments)}){returns}"
 
 
 def _arguments(arguments: ast.arguments) -> list[str]:
@@ -56,6 +55,31 @@ def _argument(argument: ast.arg, default: ast.expr | None) -> str:
     if default is None:
         return text
     return f"{text} = {source(default)}" if argument.annotation else f"{text}={source(default)}"
+
+
+def spell_out_defaults(node: ast.AST, module: ModuleType) -> None:
+    """Put values where the source has names of constants, and plain defaults where it has a dataclass's `field(…)`."""
+    for item in ast.walk(node):
+        if isinstance(item, ast.AnnAssign) and item.value is not None:
+            item.value = _plain_default(item.value, module)
+        elif isinstance(item, ast.arguments):
+            item.defaults = [_plain_default(each, module) for each in item.defaults]
+            item.kw_defaults = [None if each is None else _plain_default(each, module) for each in item.kw_defaults]
+
+
+def _plain_default(value: ast.expr, module: ModuleType) -> ast.expr:
+    hidden = ast.Constant(...)
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "field":
+        given = {each.arg: each.value for each in value.keywords}
+        factory = given.get("default_factory")
+        made = {"dict": ast.Dict([], []), "list": ast.List([], ast.Load()), "tuple": ast.Tuple([], ast.Load())}
+        return given.get("default") or made.get(factory.id if isinstance(factory, ast.Name) else "", hidden)
+    if isinstance(value, ast.Name):
+        known = getattr(module, value.id, None)
+        if isinstance(known, int | float | str):
+            return ast.Constant(known)
+        return hidden if value.id.startswith("_") or callable(known) else value
+    return value
 
 
 def source(node: ast.AST) -> str:

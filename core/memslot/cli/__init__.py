@@ -5,6 +5,7 @@ from __future__ import annotations
 
 def main() -> None:
     """Run the command line; the process ends with 0, 1 (failure) or 2 (wrong usage)."""
+    import io
     import os
     import sys
 
@@ -12,6 +13,10 @@ def main() -> None:
     from memslot.cli.app import app
     from memslot.errors import MemslotError
 
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a character gets its code, not a traceback.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         app.main(prog_name="memslot", color=False if os.environ.get("NO_COLOR") else None)
     except Exception as error:

@@ -19,13 +19,11 @@ _results: TextIO | None = None
 def results_apart() -> Iterator[None]:
     """While this lasts stdout belongs to the command's results: what plugins print goes to stderr."""
     global _results
-    stdout = sys.stdout
-    # click's own stream, which copes with a terminal that cannot show every character.
-    _results, sys.stdout = click.get_text_stream("stdout", errors="backslashreplace"), sys.stderr
+    _results, sys.stdout = sys.stdout, sys.stderr
     try:
         yield
     finally:
-        sys.stdout, _results = stdout, None
+        sys.stdout, _results = _results, None
 
 
 def echo(text: str = "") -> None:
@@ -34,8 +32,9 @@ def echo(text: str = "") -> None:
 
 
 def print_json(data: Any) -> None:
-    """One JSON document on stdout."""
-    echo(json.dumps(data, ensure_ascii=False, indent=2, default=str))
+    """One JSON document on stdout; where that cannot show every character, in escapes."""
+    encoding = getattr(_results or sys.stdout, "encoding", None) or "utf-8"
+    echo(json.dumps(data, ensure_ascii=not encoding.lower().startswith("utf"), indent=2, default=str))
 
 
 def say_error(message: str) -> None:

@@ -25,7 +25,7 @@ class CacheKey(NamedTuple):
 
 @runtime_checkable
 class EmbeddingCache(Protocol):
-    """Keeps rows by key. Called by one thread at a time, not always the same one."""
+    """Keeps rows by key. Used from several threads, as the pipeline is."""
 
     def get_many(self, keys: Sequence[CacheKey]) -> Mapping[CacheKey, Row]:
         """The rows that are there; a key that is missing is left out."""

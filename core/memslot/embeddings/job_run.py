@@ -114,7 +114,12 @@ class JobRun:
                 self._todo.append((hashes, expired_before))
                 continue
             job = StoredJob(str(job_id), hashes, time.time(), expired_before)
-            self._store.save(job)
+            try:
+                self._store.save(job)
+            except OSError as error:
+                logger.warning(
+                    "the batch job %s cannot be noted, and would be lost with this program: %s", job.id, error
+                )
             self._running.append(_Running(job, time.monotonic() + self.timeout))
 
     def _look_at(self, each: _Running) -> None:

@@ -48,7 +48,10 @@ class JobStore:
         write_private_file(self._file(job.id), json.dumps(tree))
 
     def forget(self, job: StoredJob) -> None:
-        self._file(job.id).unlink(missing_ok=True)
+        try:
+            self._file(job.id).unlink(missing_ok=True)
+        except OSError as error:
+            logger.warning("%s cannot be deleted: %s", self._file(job.id), error)
 
     def load(self) -> list[StoredJob]:
         """The jobs that are still worth asking for, oldest first."""

@@ -107,7 +107,9 @@ class Requests:
         try:
             return call_with_retries(attempt, policy)
         except (Exception, SystemExit) as error:
-            raise self._as_ours(error) from None
+            ours = self._as_ours(error)
+        # Raised here and not above, where Python would tie the original to it, with whatever its text gives away.
+        raise ours
 
     def _as_ours(self, error: BaseException) -> MemslotError:
         """The error that callers know, without anything that could hold a key."""

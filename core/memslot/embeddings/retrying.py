@@ -32,7 +32,7 @@ class RetryPolicy:
         asked = error.retry_after if isinstance(error, ProviderBusyError) else None
         if asked is not None:
             # Who asks for more than a minute will not answer now: better to say so than to look dead.
-            return asked * spread if 0 <= asked <= self.longest_asked_wait else None
+            return max(0.0, asked) * spread if asked <= self.longest_asked_wait else None
         passing: tuple[type[Exception], ...] = (ProviderBusyError, ConnectionError)
         if self.retries_timeouts:
             passing += (TimeoutError,)

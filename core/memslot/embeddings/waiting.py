@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from memslot.errors import EmbeddingCancelledError
+from memslot.plugins.lanes import start_thread
 
 Value = TypeVar("Value")
 LOOK_SECONDS = 0.1
@@ -68,7 +69,7 @@ def call_within(seconds: float, function: Callable[[], Value], check: Callable[[
             done.set()
 
     context = contextvars.copy_context()
-    threading.Thread(target=context.run, args=(work,), name="memslot embedding call", daemon=True).start()
+    start_thread(lambda: context.run(work), "memslot embedding call")
     until = time.monotonic() + seconds
     while not done.wait(max(0.0, min(LOOK_SECONDS, until - time.monotonic()))):
         if check is not None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import queue
-import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from memslot.embeddings.waiting import LOOK_SECONDS, Stop
 from memslot.errors import EmbeddingCancelledError
+from memslot.plugins.lanes import start_thread
 
 Job = TypeVar("Job")
 Value = TypeVar("Value")
@@ -38,7 +38,7 @@ def work_off(
                 return
 
     for number in range(min(workers, len(jobs))):
-        threading.Thread(target=work, name=f"memslot embedding {number + 1}", daemon=True).start()
+        start_thread(work, f"memslot embedding {number + 1}")
     left = len(jobs)
     failure: BaseException | None = None
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     Status = Literal["running", "done", "failed", "expired", "cancelled"]
 
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _STATUSES: dict[str, Status] = {
     "validating": "running",
     "in_progress": "running",
@@ -30,9 +32,13 @@ _STATUSES: dict[str, Status] = {
 
 def id_of(service: Service, answer: Any) -> str:
     """The name that the server gave to a file or a job."""
-    name = answer.get("id") if isinstance(answer, dict) else None
-    if not isinstance(name, str) or not name:
-        raise ProviderError(f"{service} did not say how it calls the batch job or its file")
+    return checked_name(service, answer.get("id") if isinstance(answer, dict) else None)
+
+
+def checked_name(service: Service, name: Any) -> str:
+    """A name from the server or from our own store, fit to stand in an address."""
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise ProviderError(f"{service} cannot have a batch job or a file of such a name")
     return name
 
 

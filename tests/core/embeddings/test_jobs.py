@@ -320,6 +320,14 @@ def test_a_job_of_texts_that_nobody_has_any_more_is_left_alone(tmp_path: Path) -
     assert [each["job"] for each in stored(tmp_path)] == ["job-1"]
 
 
+def test_a_folder_that_cannot_be_written_stops_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "file").write_text("in the way")
+    provider = BatchProvider(running_for(1))
+    assert numpy.allclose(run(provider, tmp_path / "file" / "jobs"), expected(), atol=1e-6)
+    assert (len(provider.jobs), provider.plain) == (1, [])
+    assert "cannot be noted" in caplog.text
+
+
 def test_another_models_job_is_not_taken_up(tmp_path: Path) -> None:
     first = BatchProvider(lambda job, looks: BatchState("running"))
     run(first, tmp_path, wait=False)

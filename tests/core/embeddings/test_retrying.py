@@ -136,7 +136,7 @@ def test_what_cannot_be_helped_is_one_of_our_errors_that_names_the_provider(
         pipeline = EmbeddingPipeline(make_provider(Flaky(error)), circuits=circuits)
         with pytest.raises(ProviderError, match=r"^watched failed: ") as caught:
             pipeline.embed_documents(["a"])
-        assert caught.value.__cause__ is None
+        assert caught.value.__cause__ is caught.value.__context__ is None
     dead = make_provider(Flaky(*[ConnectionError("refused")] * 3))
     with pytest.raises(ProviderBusyError, match="watched does not answer"):
         EmbeddingPipeline(dead, circuits=circuits, retries=SHORT).embed_documents(["a"])

@@ -52,6 +52,21 @@ def test_a_prefix_is_not_doubled() -> None:
     assert names_for("weather").package == "memslot_weather"
 
 
+@pytest.mark.parametrize(
+    ("name", "provider"), [("embed-acme", "acme"), ("acme", "acme"), ("memslot-embed-acme", "acme"), ("embed", "embed")]
+)
+def test_the_provider_of_an_embedder_has_the_short_name(
+    tmp_path: Path, memslot_home: Path, name: str, provider: str
+) -> None:
+    package = names_for(name).package
+    write_package(name, "embedder", tmp_path / "new")
+    manifest = read_manifest(tmp_path / "new" / package / "memslot.plugin.json")
+    assert manifest.id == name.removeprefix("memslot-")
+    assert manifest.provides.providers == [provider]
+    assert f"memorySearch.provider {provider}\n" in (tmp_path / "new" / "README.md").read_text()
+    assert CliRunner().invoke(validate, [str(tmp_path / "new")]).exit_code == 0
+
+
 def test_a_module_of_python_is_not_hidden() -> None:
     assert names_for("json").package == "memslot_json"
     assert names_for("class").package == "memslot_class"
@@ -91,7 +106,7 @@ def test_names_of_the_project_itself(tmp_path: Path, name: str) -> None:
         write_package(name, "tool", tmp_path)
 
 
-@pytest.mark.parametrize("name", ["auto", "none"])
+@pytest.mark.parametrize("name", ["auto", "none", "embed-auto"])
 def test_names_with_a_meaning(tmp_path: Path, name: str) -> None:
     with pytest.raises(PluginError, match="has a meaning in the config"):
         write_package(name, "embedder", tmp_path)

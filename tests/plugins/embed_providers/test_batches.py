@@ -219,8 +219,7 @@ def test_faults_are_the_same_errors_as_in_plain_calls(
             call()
         assert key not in str(caught.value)
         assert caught.value.__context__ is None
-        small = fault == "half" and name == "gemini"  # half of {} is not JSON either
-        assert type(caught.value) is kind or small, caught.value
+        assert type(caught.value) is kind, caught.value
 
 
 @pytest.mark.parametrize("name", WITH_JOBS)
@@ -258,14 +257,13 @@ def test_a_broken_vector_spoils_its_own_line(name: str, wire: Any, make: Any) ->
 
 
 @pytest.mark.parametrize("name", WITH_JOBS)
-@pytest.mark.parametrize("job", ["../files", "a/b", "batches/../x", "", "x?y=1", "batches/a b"])
+@pytest.mark.parametrize("job", ["..", "../files", "a/b", "batches/..", "batches/../x", "", "x?y=1", "batches/a b"])
 def test_a_job_id_never_leads_to_another_address(name: str, job: str, wire: Any, make: Any) -> None:
     """The id comes from a file of ours, which somebody may have edited."""
     server = wire(name)
     with pytest.raises(ProviderError):
         make(name, base_url=server.url).poll_batch(job)
-    prefixes = ("/v1/batches/", "/v1beta/batches/")
-    assert all(seen.path.startswith(prefixes) and seen.path.count("/") == 3 for seen in server.seen)
+    assert server.seen == []
 
 
 def test_an_upload_that_is_sent_elsewhere_is_refused(wire: Any, make: Any) -> None:

@@ -21,9 +21,20 @@ def test_each_can_be_denied_alone(tmp_path: Path, provider: str) -> None:
     assert left == set(PROVIDERS) - {provider}
 
 
-def test_search_says_that_no_provider_is_ready(tmp_path: Path) -> None:
-    with Host.load({}, home=tmp_path, env={"OPENAI_API_KEY": "sk-not-a-real-key-at-all"}) as host:
+@pytest.mark.parametrize(
+    ("variable", "chosen"),
+    [
+        ("OPENAI_API_KEY", "openai"),
+        ("GEMINI_API_KEY", "gemini"),
+        ("GOOGLE_API_KEY", "gemini"),
+        ("VOYAGE_API_KEY", "voyage"),
+        ("OLLAMA_HOST", "static"),
+    ],
+)
+def test_a_key_decides_which_provider_is_automatic(tmp_path: Path, variable: str, chosen: str) -> None:
+    with Host.load({}, home=tmp_path, env={variable: "not-a-real-key-at-all"}) as host:
         selection = host.select_embedder()
-    assert selection.provider is None
-    assert dict(selection.passed_over)["openai"] == 'the provider "openai" cannot embed yet in this version'
-    assert [name for name, _ in selection.passed_over] == ["local", "openai", "gemini", "voyage", "static"]
+    assert selection.provider is not None, selection
+    assert selection.provider.id == chosen
+    order = ["local", "openai", "gemini", "voyage", "static"]
+    assert [name for name, _ in selection.passed_over] == order[: order.index(chosen)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import subprocess
@@ -117,54 +118,43 @@ def test_a_header_that_cannot_be_sent_is_refused_without_being_shown(
     ("told", "shown"),
     [
         ("bad key abcd-efgh-ijkl-mnop!", "bad key ***!"),
-        ("bad key abcd-efgh-****", "bad key ***-****"),
+        ("bad key abcd-efgh-...", "bad key ***..."),
         ("ends with ijkl-mnop", "ends with ***"),
-        ("encoded a%2Fb+c%3D%3D12345678", "encoded ***"),
+        ("encoded a%2Fb%2Bc%3D%3D12345678", "encoded ***"),
         ("abcd is a word", "abcd is a word"),
     ],
 )
 def test_pieces_of_a_key_are_hidden_too(told: str, shown: str) -> None:
-    hide = Hider(["abcd-efgh-ijkl-mnop", "a/b+c==12345678", ""])
-    got = hide(told.replace("+", "%2B") if "encoded" in told else told)
-    assert got.replace("******", "***") == shown or got == shown
+    assert Hider(["abcd-efgh-ijkl-mnop", "a/b+c==12345678", ""])(told) == shown
 
 
 # The command line
 
-COMMANDS = [
+ASKING = [["embed", "providers", "--json"], ["embed", "probe"], ["embed", "text", "hello"]]
+OTHERS = [
     ["doctor"],
     ["doctor", "--json"],
-    ["plugins", "list"],
     ["plugins", "list", "--json"],
     ["plugins", "info", "embed-openai"],
-    ["plugins", "doctor"],
     ["config", "get"],
     ["config", "get", "agents"],
     ["config", "validate"],
-    ["paths"],
     ["run", "what did we decide?"],
     ["embed", "providers"],
-    ["embed", "providers", "--json"],
-    ["embed", "probe"],
     ["embed", "probe", "--json"],
-    ["embed", "text", "hello"],
     ["memory", "status"],
 ]
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("where", ["config", "environment"])
-def test_no_command_prints_the_key(name: str, where: str, wire: Any, key: str, tmp_path: Path) -> None:
-    import json
-
+@pytest.mark.parametrize(("name", "commands"), [("openai", ASKING + OTHERS), ("gemini", ASKING), ("voyage", ASKING)])
+def test_no_command_prints_a_key(name: str, commands: list[list[str]], wire: Any, key: str, tmp_path: Path) -> None:
     server = wire(name)
     server.fail("401-echo")
-    remote = {"apiKey": key} if where == "config" else {}
-    (tmp_path / "memslot.json5").write_text(json.dumps(_config(name, server.url, **remote)), encoding="utf-8")
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("MEMSLOT_", *NAMES.values()))}
-    env = {**kept, "MEMSLOT_HOME": str(tmp_path), "MEMSLOT_TRACE_PLUGINS": "1", "OPENAI_LOG": "debug"}
-    if where == "environment":
-        env[NAMES[name]] = key
+    settings = _config(name, server.url, apiKey=key, headers={"X-Gateway-Token": "gateway-secret-123"})
+    (tmp_path / "memslot.json5").write_text(json.dumps(settings), encoding="utf-8")
+    kept = {variable: value for variable, value in os.environ.items() if not variable.startswith("MEMSLOT_")}
+    in_env = {variable: f"env-key-of-{i}-0123456789" for i, variable in enumerate(NAMES.values())}
+    env = {**kept, **in_env, "MEMSLOT_HOME": str(tmp_path), "MEMSLOT_TRACE_PLUGINS": "1", "OPENAI_LOG": "debug"}
 
     processes = [
         subprocess.Popen(
@@ -176,11 +166,12 @@ def test_no_command_prints_the_key(name: str, where: str, wire: Any, key: str, t
             stderr=subprocess.STDOUT,
             text=True,
         )
-        for command in COMMANDS
+        for command in commands
     ]
     printed = [process.communicate(timeout=120)[0] for process in processes]
 
-    leaks = [command for command, text in zip(COMMANDS, printed, strict=True) if key in text or key[3:] in text]
-    assert leaks == []
+    secrets = [key, key[3:], "gateway-secret-123", *in_env.values()]
+    found = zip(commands, printed, strict=True)
+    assert [command for command, text in found if any(secret in text for secret in secrets)] == []
     assert all(printed), "a command that prints nothing tests nothing"
     assert server.seen, "no command asked the server, so none had anything to tell"

@@ -74,6 +74,8 @@ class TestFile:
         other = tmp_path / "other" / model.name
         other.write_bytes(gguf({**BERT, "tokenizer.ggml.tokens": ["[CLS]", "[SEP]", "b"]}))
         assert read_model_file(model).fingerprint != read_model_file(other).fingerprint
+        other.write_bytes(model.read_bytes()[:-256] + bytes(255) + b"x")
+        assert read_model_file(model).fingerprint != read_model_file(other).fingerprint
 
     @pytest.mark.parametrize("content", [b"", b"GG", b"PK\x03\x04 a zip", b"<html>", bytes(5000)])
     def test_another_kind_of_file(self, tmp_path: Path, content: bytes) -> None:

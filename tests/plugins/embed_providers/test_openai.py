@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import importlib
+import sys
 from typing import Any
 
 import pytest
@@ -109,11 +111,21 @@ def test_blank_texts_are_not_sent(wire: Any, make: Any) -> None:
     assert server.seen[0].json["input"] == ["word"]
 
 
-def test_missing_says_what_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_says_what_lacks() -> None:
     assert plugin.missing(ProviderOptions()) == "it needs a key: set OPENAI_API_KEY, or memorySearch.remote.apiKey"
     assert plugin.missing(ProviderOptions(env={"OPENAI_API_KEY": "  "})) is not None
     assert plugin.missing(ProviderOptions(env={"OPENAI_API_KEY": "sk-x"})) is None
     assert plugin.missing(ProviderOptions(base_url="http://127.0.0.1:8080/v1")) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "package"), [("openai", "openai"), ("gemini", "httpx2"), ("voyage", "httpx2"), ("ollama", "httpx2")]
+)
+def test_missing_names_the_extra(name: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, package, None)  # as if it were not installed
+    missing = importlib.import_module(f"memslot_embed_providers.{name}").missing
+    told = f'the package {package} is not installed; get it with: pip install "memslot[{name}]"'
+    assert missing(ProviderOptions(api_key="sk-x", model="m")) == told
 
 
 def test_the_provider_says_its_limits(make: Any) -> None:

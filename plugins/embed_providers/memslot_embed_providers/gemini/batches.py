@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MAX_FILE_BYTES = 2_000_000_000
 CALL_SECONDS, FILE_SECONDS = 120.0, 600.0
-_NAME = re.compile(r"(?:batches|files)/[A-Za-z0-9._-]+")
+_NAME = re.compile(r"(?:batches|files)/[A-Za-z0-9][A-Za-z0-9._-]*")
 # The reference says BATCH_STATE_…, the guide JOB_STATE_…; the end is the same.
 _STATES: dict[str, Status] = {
     "UNSPECIFIED": "running",
@@ -135,7 +135,7 @@ def _part(tree: Mapping[str, Any], name: str) -> dict[str, Any]:
 def _name(service: Service, name: Any) -> str:
     """A name from the server or from our own store, fit to stand in an address."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise ProviderError(f"{service} did not say how it calls the batch job or its file")
+        raise ProviderError(f"{service} cannot have a batch job or a file of such a name")
     return name
 
 

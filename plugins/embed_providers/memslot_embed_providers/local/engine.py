@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import ctypes
 import importlib
 import logging
 import os
@@ -17,6 +19,7 @@ from memslot_embed_providers.local.gguf import ModelFile, not_an_embedding_model
 MOST_TOKENS = 2048
 """Longest text. The buffers of attention grow with its square: 2048 takes 200 MB, 8192 would take 3 GB."""
 _MOST_THREADS = 8
+_PATIENCE_SECONDS = 2.0
 
 _lock = threading.Lock()
 _engines: dict[str, Engine] = {}
@@ -51,6 +54,20 @@ class Engine:
             except Exception as error:
                 raise ProviderError(f"{self._file.name} could not embed: {_reason(error)}") from None
         return vectors
+
+    def close(self) -> None:
+        """Free it, unless a thread that nobody waits for is still inside: then it is left to the system."""
+        if self._lock.acquire(timeout=_PATIENCE_SECONDS):
+            self._llama.close()
+        else:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._llama))
+
+
+@atexit.register
+def _close_all() -> None:
+    # Later, when Python takes its modules apart, llama-cpp-python's own clean-up fails and prints a traceback.
+    while _engines:
+        _engines.popitem()[1].close()
 
 
 def context_length(file: ModelFile) -> int:
@@ -98,9 +115,10 @@ def _make(llama_cpp: Any, file: ModelFile, gpu_layers: int) -> Any:
 
 
 def _threads() -> int:
-    # Those this process may use; llama-cpp-python would count all of the machine's.
+    # Half of those this process may use. The threads of llama.cpp wait for each other by spinning, so that one too
+    # many on a busy machine makes it ten times slower (measured: 200 texts in 0.25 s with 1 thread, 3.9 s with 2).
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(usable, _MOST_THREADS))
+    return max(1, min(usable // 2, _MOST_THREADS))
 
 
 def _import_library() -> Any:

@@ -15,6 +15,7 @@ _MAGIC = b"GGUF"
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _TEXT, _ARRAY = 8, 9
 _MOST_DIMENSIONS = 8
+_SAMPLES, _SAMPLE_BYTES = 64, 4096
 # enum llama_pooling_type; 0 is none, 4 ranks pairs and gives no vector
 _POOLING = {1: "mean", 2: "cls", 3: "last"}
 
@@ -29,7 +30,10 @@ class ModelFile:
     context: int
     pooling: str
     fingerprint: str
-    """Differs between any two models: a digest of the head (names, vocabulary, shapes) and the file's size."""
+    """Differs between any two models: a digest of the size, the head and samples of the weights.
+
+    The head alone would not do: a model trained further keeps its names, its vocabulary and its shape.
+    """
 
     @property
     def name(self) -> str:
@@ -45,7 +49,7 @@ def read_model_file(path: Path) -> ModelFile:
                 raise ProviderError(f'"{path}" is not a GGUF file')
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
                 head = _Head(data)
-                fingerprint = hashlib.sha256(data[: head.end] + struct.pack("<Q", size)).hexdigest()
+                fingerprint = _fingerprint(data, head.end)
     except FileNotFoundError:
         raise ProviderError(f'there is no file "{path}"; local.modelPath names it') from None
     except OSError as error:
@@ -55,6 +59,15 @@ def read_model_file(path: Path) -> ModelFile:
     if head.data_start + head.last_offset >= size and head.tensors:
         raise truncated(path)
     return _understand(path, head.values, fingerprint)
+
+
+def _fingerprint(data: mmap.mmap, head_end: int) -> str:
+    digest = hashlib.sha256(struct.pack("<Q", len(data)))
+    digest.update(data[:head_end])
+    step = max(_SAMPLE_BYTES, (len(data) - head_end) // _SAMPLES)
+    for start in range(head_end, len(data), step):
+        digest.update(data[start : start + _SAMPLE_BYTES])
+    return digest.hexdigest()
 
 
 def truncated(path: Path) -> ProviderError:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from memslot import ProviderOptions
 
-from memslot_embed_providers.batch_job import id_of, results_of, state_of
+from memslot_embed_providers.batch_job import checked_name, id_of, results_of, state_of
 from memslot_embed_providers.http import room_for
 from memslot_embed_providers.jsonl import written
 from memslot_embed_providers.openai.sdk import Sdk
@@ -78,15 +78,18 @@ class OpenAIProvider(RemoteProvider):
         return results_of(self.service, self._job(job_id), self._download)
 
     def cancel_batch(self, job_id: str) -> None:
-        self._sdk.json(lambda sdk: sdk.batches.with_streaming_response.cancel(job_id), seconds=self.batch_seconds)
+        name = checked_name(self.service, job_id)
+        self._sdk.json(lambda sdk: sdk.batches.with_streaming_response.cancel(name), seconds=self.batch_seconds)
 
     def _job(self, job_id: str) -> Any:
+        name = checked_name(self.service, job_id)
         return self._sdk.json(
-            lambda sdk: sdk.batches.with_streaming_response.retrieve(job_id), seconds=self.query_seconds
+            lambda sdk: sdk.batches.with_streaming_response.retrieve(name), seconds=self.query_seconds
         )
 
     def _download(self, file_id: str) -> Iterator[str]:
-        return self._sdk.lines(lambda sdk: sdk.files.with_streaming_response.content(file_id), seconds=FILE_SECONDS)
+        name = checked_name(self.service, file_id)
+        return self._sdk.lines(lambda sdk: sdk.files.with_streaming_response.content(name), seconds=FILE_SECONDS)
 
     def _lines(self, requests: Sequence[tuple[str, str]]) -> Iterator[dict[str, Any]]:
         for custom_id, text in requests:

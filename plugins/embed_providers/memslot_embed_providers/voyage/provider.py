@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from memslot import ProviderError, ProviderOptions
+from memslot import ProviderOptions
 
-from memslot_embed_providers.batch_job import id_of, results_of, state_of
+from memslot_embed_providers.batch_job import checked_name, id_of, results_of, state_of
 from memslot_embed_providers.http import Api, room_for
 from memslot_embed_providers.jsonl import written
 from memslot_embed_providers.remote import RemoteProvider, sendable
@@ -23,7 +22,6 @@ DEFAULT_MODEL = "voyage-4-large"
 KNOWN_DIMS = dict.fromkeys(("voyage-4-large", "voyage-4", "voyage-4-lite", "voyage-3.5", "voyage-3-large"), 1024)
 FILE_SECONDS = 600.0
 MAX_FILE_BYTES = 1_000_000_000
-_NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 
 class VoyageProvider(RemoteProvider):
@@ -91,6 +89,4 @@ class VoyageProvider(RemoteProvider):
         return self._api.lines(f"{self._place('files', file_id)}/content", seconds=FILE_SECONDS)
 
     def _place(self, *steps: str) -> str:
-        if not all(_NAME.fullmatch(step) for step in steps):
-            raise ProviderError(f"{self.service} has no batch job or file of such a name")
-        return "/".join((self.service.base_url, *steps))
+        return "/".join((self.service.base_url, *(checked_name(self.service, step) for step in steps)))

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 from memslot import EmbeddingPipeline, MemoryHit, MemorySearchOutcome, MemoryStatus, MemslotError, ProviderError
+from memslot.embeddings.retrying import RetryPolicy
 from memslot.testing import HashingProvider, MemoryContract
 
 
@@ -252,7 +253,7 @@ class Vectors(Lines):
 
     def __init__(self, folder: Path, agent_id: str, provider=None) -> None:
         super().__init__(folder, agent_id)
-        self.pipeline = EmbeddingPipeline(provider or HashingProvider())
+        self.pipeline = EmbeddingPipeline(provider or HashingProvider(), retries=RetryPolicy(tries=1))
         self.problem = ""
 
     def search(self, query: str, *, max_results: int | None = None):
@@ -339,7 +340,7 @@ class Plain(Vectors):
         texts = [text for text in self.read()[0] if query.strip()]
         rows, wanted = provider.embed_documents(texts), provider.embed_query(query)
         found = {t: sum(a * b for a, b in zip(row, wanted, strict=False)) for t, row in zip(texts, rows, strict=True)}
-        return {text: score for text, score in found.items() if not score <= 0.5}
+        return {text: min(score, 1.0) for text, score in found.items() if not score <= 0.5}
 
 
 class TestBelievesVectors(Embedding):
