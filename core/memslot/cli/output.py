@@ -84,7 +84,7 @@ def _print_rich(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 _STYLES = {
-    "running": "green",
+    "on": "green",
     "off": "dim",
     "error": "red",
     "ok": "green",

@@ -22,7 +22,8 @@ def init(name: str, kind: Kind, folder: Path | None) -> None:
     """Write a new plugin package NAME that installs, works and passes its tests.
 
     NAME is the plugin's id: lower-case letters, digits and dashes. The distribution is called
-    memslot-NAME and is imported as memslot_NAME.
+    memslot-NAME and is imported as memslot_NAME. An embedder's provider is called NAME, too, without
+    a leading "embed-".
 
     \b
     Examples:

