@@ -16,7 +16,7 @@ show() {
 }
 
 show memslot init
-printf '\nCopying the sample workspace %s into it.\n' "$here/workspace"
+printf '\nCopying the sample notes in %s to %s\n' "$here/workspace" "$MEMSLOT_HOME/workspace"
 cp -R "$here/workspace/." "$MEMSLOT_HOME/workspace/"
 
 show memslot plugins list

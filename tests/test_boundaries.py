@@ -132,7 +132,7 @@ def _run(arguments: list[str], home: Path) -> set[str]:
         "from memslot.cli import main\n"
         "main()\n"
     )
-    listing = home.parent / "modules.json"
+    listing = home / "modules.json"  # not in the working folder, which is part of what is searched for plugins
     kept = {name: value for name, value in os.environ.items() if not name.startswith("MEMSLOT_")}
     env = {**kept, "MEMSLOT_HOME": str(home), "MODULES": str(listing)}
     done = subprocess.run(

@@ -25,6 +25,11 @@ class Seen:
     query: dict[str, list[str]]
     headers: dict[str, str]
     body: bytes = field(repr=False)
+    header_names: tuple[str, ...] = ()
+
+    def times(self, header: str) -> int:
+        """How often a header was sent."""
+        return self.header_names.count(header.lower())
 
     @property
     def json(self) -> Any:
@@ -101,7 +106,14 @@ def _handler(server: WireServer) -> Callable[..., BaseHTTPRequestHandler]:
         def _serve(self) -> None:
             parts = urlsplit(self.path)
             headers = {name.lower(): value for name, value in self.headers.items()}
-            seen = Seen(self.command, parts.path, parse_qs(parts.query), headers, self._body())
+            seen = Seen(
+                self.command,
+                parts.path,
+                parse_qs(parts.query),
+                headers,
+                self._body(),
+                tuple(name.lower() for name in self.headers),
+            )
             server.seen.append(seen)
             answer = server.answer(seen)
             try:

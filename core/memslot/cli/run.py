@@ -53,6 +53,7 @@ def command(prompt: str, session: str | None, chat_type: ChatType, agent: str | 
                 _print_part("Prompt", run.info.prompt)
                 tools = [f"{tool.name}: {tool.description}" for tool in run.tools]
                 _print_part("Tools", "\n".join(tools) or "(none)")
+        host.close()  # what plugins do at the end of a run belongs to it
         for event in host.diagnostics:
             say_warning(str(event))
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from memslot.embeddings.long_texts import MAX_PARTS, cut, weighted_mean
 from memslot.embeddings.tokens import estimate_tokens
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("memslot.embeddings")
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(NamedTuple):
     """A text, or a part of one that is too long; `owner` is the number of the text."""
 
     owner: int

@@ -85,17 +85,18 @@ class EmbeddingPipeline:
 
         stop = self.open_stop(cancelled)
         wanted = sendable_texts(texts)
-        numbers: dict[CacheKey, int] = {}
-        order = [numbers.setdefault(self.cache_key(text), len(numbers)) for text in wanted]
-        unique = dict(zip(order, wanted, strict=True))
-        keys = list(numbers)
-        rows: Matrix = numpy.zeros((len(keys), self.provider.dims), dtype=numpy.float32)
+        numbers: dict[str, int] = {}
+        order = [numbers.setdefault(text, len(numbers)) for text in wanted]
+        rows: Matrix = numpy.zeros((len(numbers), self.provider.dims), dtype=numpy.float32)
         tally = _Tally(order, progress)
 
+        keys = [self.cache_key(text) for text in numbers] if known or self.cache is not None else []
         found = self.find_rows(keys, known)
-        for key, row in found.items():
-            rows[numbers[key]] = row
-        pieces = [piece for key, n in numbers.items() if key not in found for piece in self._split(n, unique[n])]
+        there = [key in found for key in keys] or [False] * len(numbers)
+        for number, key in enumerate(keys):
+            if there[number]:
+                rows[number] = found[key]
+        pieces = [piece for text, n in numbers.items() if not there[n] for piece in self._split(n, text)]
         tally.add(set(numbers.values()) - {piece.owner for piece in pieces})
 
         def embed(batch: Sequence[Piece]) -> Matrix:
@@ -108,11 +109,12 @@ class EmbeddingPipeline:
                 complete = dict(assembly.add(batch, made))
                 for number, row in complete.items():
                     rows[number] = row
-                self.keep_rows({keys[number]: row for number, row in complete.items()})
+                if keys:
+                    self.keep_rows({keys[number]: row for number, row in complete.items()})
                 tally.add(complete)
         finally:
             stop.set("the work is over")  # also when `progress` raises, while threads are busy
-        return rows if len(order) == len(keys) else rows[order]
+        return rows if len(order) == len(numbers) else rows[order]
 
     def embed_query(self, text: str, *, cancelled: Cancelled | None = None) -> Row:
         """The unit row of what somebody searches for; ask `is_zero` before comparing it with anything."""

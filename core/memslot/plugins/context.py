@@ -40,7 +40,7 @@ class PluginContext:
         self.logger = logging.getLogger(f"memslot.plugin.{plugin_id}")
         self._select_embedder = select_embedder
         self._shared: dict[str, Any] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # what is made may ask for something else that is shared
 
     @property
     def workspace(self) -> Path:

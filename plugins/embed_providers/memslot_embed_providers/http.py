@@ -52,7 +52,7 @@ class _Bounded(httpx2.SyncByteStream):
     def __iter__(self) -> Iterator[bytes]:
         read = 0
         for chunk in self._stream:
-            if self._deadline is not None and False:
+            if self._deadline is not None and time.monotonic() > self._deadline:
                 raise httpx2.ReadTimeout("the answer did not end", request=self._request)
             yield chunk
             read += len(chunk)
@@ -72,7 +72,9 @@ class Api:
 
     def __init__(self, service: Service, headers: Mapping[str, str], *, use_proxies: bool = True) -> None:
         self._service = service
-        self._client = CarefulClient(headers={**headers, **service.headers}, trust_env=use_proxies)
+        sent = httpx2.Headers(headers)
+        sent.update(service.headers)  # the person's own win, however they are spelt
+        self._client = CarefulClient(headers=sent, trust_env=use_proxies)
 
     def post(self, url: str, body: Any, *, seconds: float, room: int = _SMALL_BYTES) -> Any:
         content = json.dumps(body, ensure_ascii=False).encode()

@@ -80,6 +80,14 @@ def test_a_fault_is_the_right_error_and_shows_no_key(
 
 
 @pytest.mark.parametrize("name", REMOTE)
+def test_no_more_is_read_than_an_answer_can_need(name: str, wire: Any, make: Any) -> None:
+    server = wire(name)
+    server.fail("huge")
+    with pytest.raises(ProviderError, match=r"sent more than the 1310720 bytes"):
+        make(name, base_url=server.url).embed_query("q")
+
+
+@pytest.mark.parametrize("name", REMOTE)
 def test_the_server_s_own_words_are_passed_on(name: str, wire: Any, make: Any) -> None:
     server = wire(name)
     server.fail("503")

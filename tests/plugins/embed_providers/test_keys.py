@@ -50,6 +50,15 @@ def test_the_config_comes_before_the_environment(name: str, wire: Any, make: Any
 
 
 @pytest.mark.parametrize("name", REMOTE)
+def test_a_header_of_one_s_own_wins_and_is_sent_once(name: str, wire: Any, make: Any) -> None:
+    server = wire(name)
+    header = "X-GOOG-api-key" if name == "gemini" else "authorization"
+    make(name, base_url=server.url, headers={header: "Bearer my-gateway"}).embed_query("q")
+    assert server.seen[0].headers[header.lower()] == "Bearer my-gateway"
+    assert server.seen[0].times(header) == 1
+
+
+@pytest.mark.parametrize("name", REMOTE)
 def test_no_text_form_shows_the_key(name: str, make: Any, key: str) -> None:
     headers = {"X-Gateway-Token": "gateway-secret-123", "X-Team": "orchid"}
     url = "https://somebody:pass-word-99@example.org/v1?token=query-secret-1"
