@@ -42,6 +42,5 @@ def unit_rows(vectors: Sequence[Vector], *, dims: int | None, provider: str) -> 
 
 def is_zero(row: Row) -> bool:
     """Whether a vector says nothing: it is like every other one, and so is never compared."""
-    return (
-        bool(row[0] == 0) and not row.any()
-    )  # the first number settles it for nearly every row, at a tenth of the cost
+    # The first number settles it for nearly every row, at a tenth of the cost.
+    return bool(row[0] == 0) and not row.any()

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
-from memslot import BatchJobs, BatchState, InputTooLargeError, ProviderBusyError, ProviderError, ProviderRefusedError
+from memslot import (
+    BatchJobs,
+    BatchState,
+    EmbeddingPipeline,
+    InputTooLargeError,
+    ProviderBusyError,
+    ProviderError,
+    ProviderRefusedError,
+    embed_in_batches,
+)
 
 WITH_JOBS = ["openai", "gemini", "voyage"]
 TEXTS = [(f"id-{i}", f"text number {i} — 試験 é") for i in range(5)]
@@ -290,3 +300,19 @@ def test_a_job_that_is_too_large_is_said_before_anything_is_sent(wire: Any, make
 
 def test_ollama_has_no_jobs(make: Any) -> None:
     assert not isinstance(make("ollama"), BatchJobs)
+
+
+@pytest.mark.parametrize("name", WITH_JOBS)
+def test_the_host_runs_jobs_and_mends_what_failed_in_them(name: str, wire: Any, make: Any, tmp_path: Path) -> None:
+    server = wire(name)
+    provider = make(name, base_url=server.url)
+    texts = [text for _, text in TEXTS] + ["FAIL in the job, fine in a plain call"]
+    pipeline = EmbeddingPipeline(provider)
+    try:
+        rows = embed_in_batches(pipeline, texts, folder=tmp_path, poll_interval=0.01)
+    finally:
+        pipeline.close()
+    assert rows.shape == (6, 64)
+    for row, text in zip(rows, texts, strict=True):
+        assert row == pytest.approx(list(provider.embed_documents([text])[0]), abs=1e-5)
+    assert len(server.jobs.jobs) == 1

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import struct
 import sys
+import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import memslot_embed_providers.local.fetching as fetching
 import pytest
 from memslot import Host, ProviderError
 from memslot_embed_providers.local.gguf import read_model_file
 from memslot_embed_providers.local.provider import LocalProvider
 
-from .hub_server import Hub, running
+from .hub_server import Handler, Hub, running, serve, status
 
 BERT = {
     "general.architecture": "bert",
@@ -174,6 +176,33 @@ class TestDownloads:
             env = {"HF_ENDPOINT": hub.address}
             select(tmp_path / "home", env=env, modelPath=self.URI, modelCacheDir=str(tmp_path / "mine"))
         assert (tmp_path / "mine/owner/repo/tiny.gguf").is_file()
+
+    def test_a_long_download_goes_on_in_the_background(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(fetching, "_PATIENCE_SECONDS", 0.1)
+        go_on = threading.Event()
+
+        def wait(hub: Hub, handler: Handler) -> None:
+            go_on.wait(30)
+            serve(hub, handler)
+
+        with running(Hub(gguf(BERT), script=[wait])) as hub:
+            env = {"HF_ENDPOINT": hub.address}
+            for _ in range(3):
+                selection = select(tmp_path, env=env, modelPath=self.URI)
+                assert selection.provider is None
+                assert "is being downloaded" in selection.reason
+            [fetch] = fetching._running.values()
+            go_on.set()
+            assert fetch.finished.wait(30)
+            assert select(tmp_path, env=env, modelPath=self.URI).provider.dims == 384
+            assert len(hub.seen) == 1
+        assert fetching._running == {}
+
+    def test_what_failed_is_tried_anew(self, tmp_path: Path) -> None:
+        with running(Hub(gguf(BERT), script=[status(404)])) as hub:
+            env = {"HF_ENDPOINT": hub.address}
+            assert "check owner, repository" in select(tmp_path, env=env, modelPath=self.URI).reason
+            assert select(tmp_path, env=env, modelPath=self.URI).provider.dims == 384
 
     def test_what_fails_is_the_reason(self, tmp_path: Path) -> None:
         with running(Hub(b"<html>no</html>")) as hub:

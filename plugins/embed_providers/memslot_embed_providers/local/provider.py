@@ -52,9 +52,9 @@ class LocalModels:
             raise ProviderError(lack or "local.modelPath names no model")
         source = parse_model_path(options.model_path)
         if isinstance(source, HubFile):
-            from memslot_embed_providers.local.download import download
+            from memslot_embed_providers.local.fetching import fetch
 
-            path = download(source, self._cache(options), env=options.env, logger=self._ctx.logger)
+            path = fetch(source, self._cache(options), env=options.env, logger=self._ctx.logger)
         else:
             path = source
         file = read_model_file(path)
