@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import struct
+import subprocess
 import sys
 import threading
 from contextlib import suppress
@@ -209,3 +211,25 @@ class TestDownloads:
             selection = select(tmp_path, env={"HF_ENDPOINT": hub.address}, modelPath=self.URI)
         assert selection.provider is None
         assert "is not a GGUF file" in selection.reason
+
+
+class TestCommand:
+    def run(self, home: Path, *arguments: str, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+        variables = {**os.environ, "MEMSLOT_HOME": str(home), **env}
+        command = [sys.executable, "-m", "memslot", "local-model", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False, env=variables)
+
+    def test_downloads_and_prints_the_place(self, tmp_path: Path) -> None:
+        with running(Hub(gguf(BERT))) as hub:
+            done = self.run(tmp_path, "hf:owner/repo/tiny.gguf", env={"HF_ENDPOINT": hub.address})
+        assert done.returncode == 0, done.stderr
+        assert Path(done.stdout.strip()) == tmp_path / "plugins/embed-local/models/owner/repo/tiny.gguf"
+        assert "384 dimensions" in done.stderr
+
+    def test_ends_with_a_sentence(self, tmp_path: Path) -> None:
+        with running(Hub(b"", script=[status(404)])) as hub:
+            done = self.run(tmp_path, "hf:owner/repo/tiny.gguf", env={"HF_ENDPOINT": hub.address})
+        assert done.returncode == 1
+        assert "check owner, repository and file name" in done.stderr
+        assert "Traceback" not in done.stderr
+        assert "names no model" in self.run(tmp_path, env={}).stderr

@@ -10,7 +10,7 @@ from memslot import PluginContext, ProviderError, ProviderOptions, provider_key
 
 from memslot_embed_providers.local.engine import context_length, load_engine
 from memslot_embed_providers.local.gguf import ModelFile, read_model_file
-from memslot_embed_providers.local.source import EXAMPLE, HubFile, parse_model_path
+from memslot_embed_providers.local.source import EXAMPLE, HubFile, cache_folder, parse_model_path
 
 # What the makers of these models trained them to see before a query and before a text.
 _PROMPTS: Mapping[str, tuple[str, str]] = {
@@ -40,7 +40,7 @@ class LocalModels:
             if not self._is_named():
                 return (
                     f"{source} is not downloaded yet, and only a provider named in the config may download; "
-                    "name it with: memslot config set agents.defaults.memorySearch.provider local"
+                    "get it with: memslot local-model"
                 )
         if importlib.util.find_spec("llama_cpp") is None:
             return 'the provider "local" needs llama.cpp: pip install "memslot[local]"'
@@ -69,9 +69,7 @@ class LocalModels:
         return "local" in (settings.provider, settings.fallback)
 
     def _cache(self, options: ProviderOptions) -> Path:
-        if options.model_cache_dir:
-            return Path(options.model_cache_dir).expanduser().absolute()
-        return self._ctx.places.plugin_state_dir(self._ctx.plugin_id) / "models"
+        return cache_folder(self._ctx, options.model_cache_dir)
 
 
 class LocalProvider:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from memslot import ProviderError
+from memslot import PluginContext, ProviderError
 
 EXAMPLE = "hf:ggml-org/embeddinggemma-300m-qat-q8_0-GGUF/embeddinggemma-300m-qat-Q8_0.gguf"
 _SCHEME = "hf:"
@@ -64,6 +64,13 @@ def parse_model_path(text: str) -> Path | HubFile:
     if sha256 is not None and (not checksum.startswith("sha256=") or not _SHA256.fullmatch(sha256)):
         raise _refuse(text, "after # comes sha256= and 64 hexadecimal digits")
     return HubFile(owner, repo, revision or "main", parts, sha256)
+
+
+def cache_folder(ctx: PluginContext, named: str | None) -> Path:
+    """Where downloads are kept: the folder that was named, else one of this plugin's own."""
+    if named:
+        return Path(named).expanduser().absolute()
+    return ctx.places.plugin_state_dir(ctx.plugin_id) / "models"
 
 
 def _is_plain(pattern: re.Pattern[str], text: str) -> bool:
