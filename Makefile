@@ -72,6 +72,8 @@ docs: $(VENV)/.ready-dev
 
 bench: $(VENV)/.ready-dev
 	$(BIN)/python benchmarks/startup.py
+	$(BIN)/python benchmarks/embeddings.py
+	$(BIN)/python benchmarks/static.py
 
 clean:
 	rm -rf $(VENV) .build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -24,6 +24,7 @@ show memslot memory status
 show memslot memory search "why did we keep PostgreSQL" -n 2
 show memslot run "who owns the payment gateway?"
 show python "$here/agent.py"
+show memslot embed probe
 show memslot doctor
 printf '\nThat was a host with a plugin in its memory slot. To use memslot yourself:\n'
 printf '  . .venv/bin/activate\n  memslot init\nNext: docs/quickstart.md\n'

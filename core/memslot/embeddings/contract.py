@@ -125,6 +125,13 @@ class ProviderOptions:
     model_cache_dir: str | None = None
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
 
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """All that makes one provider differ from another, the environment apart."""
+        headers = tuple(sorted(self.headers.items()))
+        where = (self.base_url, self.api_key, headers, self.model_path, self.model_cache_dir)
+        return (self.model, self.dimensions, *where)
+
     @classmethod
     def from_settings(cls, settings: MemorySearch, env: Mapping[str, str]) -> ProviderOptions:
         return cls(
@@ -160,6 +167,8 @@ class EmbeddingProviderSpec:
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not _ID.fullmatch(self.id):
             raise ProviderError(f"a provider's id is 1 to 64 letters, digits, _ or -, not {self.id!r}")
+        if self.id in ("auto", "none"):
+            raise ProviderError(f'a provider cannot be named "{self.id}": in the config that has a meaning already')
 
 
 def misfit(value: Any) -> str | None:

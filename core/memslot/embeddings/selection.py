@@ -69,11 +69,10 @@ class ProviderRegistry:
         self._env = os.environ if env is None else env
         self._create_seconds = create_seconds
         self._specs: dict[str, tuple[str, EmbeddingProviderSpec]] = {}
+        self._made: dict[tuple[object, ...], EmbeddingProvider] = {}
 
     def add(self, plugin_id: str, specs: Iterable[EmbeddingProviderSpec]) -> None:
         for spec in specs:
-            if spec.id in (AUTO, NONE):
-                raise NameClashError(f'{plugin_id} registers a provider named "{spec.id}", which has a meaning already')
             if spec.id in self._specs:
                 other = self._specs[spec.id][0]
                 raise NameClashError(
@@ -146,6 +145,9 @@ class ProviderRegistry:
             spec = self._find(name)
         except UnknownProviderError as error:
             return None, one_line(str(error))
+        identity = (name, *options.identity)
+        if identity in self._made:  # a model or a connection is worth keeping
+            return self._made[identity], ""
         lack = self._lack(spec, options)
         if lack is not None:
             return None, lack
@@ -159,9 +161,12 @@ class ProviderRegistry:
             return (None, fault) if fault is not None else (provider, "")
 
         try:
-            return call_within(self._create_seconds, create)
+            provider, fault = call_within(self._create_seconds, create)
         except (Exception, SystemExit) as error:
             return None, _fault(error, options)
+        if provider is not None:
+            self._made[identity] = provider
+        return provider, fault
 
     def _lack(self, spec: EmbeddingProviderSpec, options: ProviderOptions) -> str | None:
         """What a provider lacks, in one sentence; asked in a thread of its own, since it is a plugin's code."""

@@ -37,7 +37,12 @@ class Registries:
         """Ask one plugin what it brings. Raises NameClashError; everything else becomes a diagnostic."""
         for tool in self._items(plugin, "register_tools", Tool):
             self._take_tool(plugin, tool)
-        self.providers.add(plugin.id, self._items(plugin, "register_embedding_providers", EmbeddingProviderSpec))
+        specs = self._items(plugin, "register_embedding_providers", EmbeddingProviderSpec)
+        own = {spec.id: spec for spec in specs}
+        if len(own) < len(specs):
+            message = "registers the same embedding provider twice, of which the last is taken"
+            self._diagnostics.add(plugin.id, "register_embedding_providers", message)
+        self.providers.add(plugin.id, own.values())
         for section in self._items(plugin, "register_prompt_sections", PromptSection):
             self.sections.append((plugin.id, section))
         self._take_memory(plugin)

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from memslot import EmbeddingProviderSpec, Host, NameClashError, ProviderOptions, Selection
+from memslot import EmbeddingProviderSpec, Host, NameClashError, ProviderError, ProviderOptions, Selection
 from memslot.config.search_model import MemorySearch
 from memslot.embeddings.selection import ProviderRegistry
 
@@ -416,8 +416,23 @@ def test_two_plugins_with_one_provider_name_are_told_apart() -> None:
 
 @pytest.mark.parametrize("name", ["auto", "none"])
 def test_a_name_with_a_meaning_is_refused(name: str) -> None:
-    with pytest.raises(NameClashError, match="has a meaning already"):
-        Shop().add(name)
+    with pytest.raises(ProviderError, match="has a meaning already"):
+        EmbeddingProviderSpec(name, lambda options: None)  # type: ignore[arg-type,return-value]
+
+
+def test_one_provider_is_made_once_for_the_same_options() -> None:
+    made = []
+
+    def create(options: ProviderOptions) -> Any:
+        made.append(options.model)
+        return make_provider("kept")
+
+    registry = ProviderRegistry({})
+    registry.add("p", [EmbeddingProviderSpec("kept", create)])
+    first, again = (registry.select(MemorySearch(provider="kept", model="a")) for _ in range(2))
+    assert first.provider is again.provider
+    registry.select(MemorySearch(provider="kept", model="b"))
+    assert made == ["a", "b"]
 
 
 # Through the host
