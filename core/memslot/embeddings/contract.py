@@ -125,6 +125,10 @@ class ProviderOptions:
     model_cache_dir: str | None = None
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
 
+    def for_another_provider(self) -> ProviderOptions:
+        """Without the key, address and model of the provider that was named; the local file is nobody's secret."""
+        return ProviderOptions(model_path=self.model_path, model_cache_dir=self.model_cache_dir, env=self.env)
+
     @property
     def identity(self) -> tuple[object, ...]:
         """All that makes one provider differ from another, the environment apart."""

@@ -105,7 +105,7 @@ class ProviderRegistry:
         """The settings, unless they are about another provider: its key, address and model are not for this one."""
         if settings.provider in (AUTO, name):
             return ProviderOptions.from_settings(settings, self._env)
-        return ProviderOptions(env=self._env)
+        return ProviderOptions.from_settings(settings, self._env).for_another_provider()
 
     def select(self, settings: MemorySearch) -> Selection:
         """Choose by the settings. A provider that nobody named is never sent any text, except by "auto"."""
@@ -132,8 +132,7 @@ class ProviderRegistry:
             return Selection(provider, name, "named in the config")
         passed_over = [(name, fault)]
         if fallback != NONE:
-            # The named provider's model and address mean nothing to another one.
-            provider, why_not = self._create(fallback, ProviderOptions(env=options.env))
+            provider, why_not = self._create(fallback, options.for_another_provider())
             if provider is not None:
                 return Selection(provider, name, f"the fallback, because {name}: {fault}", tuple(passed_over))
             passed_over.append((fallback, why_not))

@@ -420,6 +420,27 @@ def test_a_name_with_a_meaning_is_refused(name: str) -> None:
         EmbeddingProviderSpec(name, lambda options: None)  # type: ignore[arg-type,return-value]
 
 
+def test_fallback_gets_the_local_file_and_no_key_of_the_other() -> None:
+    seen: list[ProviderOptions] = []
+
+    def create(options: ProviderOptions) -> Any:
+        seen.append(options)
+        return make_provider("second")
+
+    registry = ProviderRegistry({})
+    registry.add("p", [EmbeddingProviderSpec("second", create)])
+    remote = {"apiKey": "sk-first-provider-0123", "baseUrl": "http://first"}
+    local = {"modelPath": "/models/m.gguf"}
+    tree = {"provider": "first", "fallback": "second", "model": "big", "remote": remote, "local": local}
+    assert registry.select(MemorySearch.model_validate(tree)).provider is not None
+    assert (seen[0].model_path, seen[0].api_key, seen[0].base_url, seen[0].model) == (
+        "/models/m.gguf",
+        None,
+        None,
+        None,
+    )
+
+
 def test_one_provider_is_made_once_for_the_same_options() -> None:
     made = []
 
