@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memslot.cli.output import clean, keep_log_quiet, print_json, print_table, say_error, say_warning
+from memslot.cli.output import clean, keep_log_quiet, print_json, print_pairs, print_table, say_error, say_warning
 
 if TYPE_CHECKING:
     from memslot.embeddings.selection import Selection
@@ -118,7 +118,7 @@ def probe(name: str | None, agent: str | None, as_json: bool) -> None:
             ["dims", str(told["dims"])],
             ["latency", f"{taken:.0f} ms"],
         ]
-        print_table(["", ""], rows)
+        print_pairs(rows)
     if error is not None:
         if not as_json:
             say_error(error)

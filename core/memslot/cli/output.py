@@ -56,6 +56,14 @@ def keep_log_quiet() -> None:
     logging.getLogger("memslot").addHandler(logging.NullHandler())
 
 
+def print_pairs(pairs: Iterable[Sequence[str]]) -> None:
+    """Names with what they stand for, below each other; a name that stands for nothing is left out."""
+    known = [(name, clean(value)) for name, value in pairs if value]
+    width = max((len(name) for name, _ in known), default=0)
+    for name, value in known:
+        echo(f"{click.style(name.ljust(width), bold=True)}  {value}")
+
+
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """A table: drawn by rich on a terminal, plain columns where the output is read by a program."""
     rows = [[clean(cell) for cell in row] for row in rows]

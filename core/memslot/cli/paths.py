@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from memslot.cli.output import print_json, print_table, say_warning
+from memslot.cli.output import print_json, print_pairs, say_warning
 
 
 @click.command("paths")
@@ -39,4 +39,4 @@ def command(agent: str | None, as_json: bool) -> None:
     if as_json:
         print_json({"agent": agent_id, **paths})
     else:
-        print_table(["what", "where"], [[name, path] for name, path in paths.items()])
+        print_pairs(paths.items())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memslot.cli.output import clean, print_json, print_table, say_warning
+from memslot.cli.output import print_json, print_pairs, print_table, say_warning
 from memslot.cli.plugin_commands import read_current_overview
 
 if TYPE_CHECKING:
@@ -132,11 +132,7 @@ def info(plugin_id: str, as_json: bool) -> None:
         ["providers", ", ".join(plugin.providers)],
         ["environment", ", ".join(f"{n} ({'set' if os.environ.get(n) else 'not set'})" for n in plugin.required_env)],
     ]
-    for name, value in rows:
-        if value:
-            click.echo(f"{click.style(name.ljust(12), bold=True)} {clean(value)}")
-    for setting in describe_settings(plugin):
-        click.echo(f"{click.style('setting'.ljust(12), bold=True)} {clean(setting)}")
+    print_pairs([*rows, *(["setting", setting] for setting in describe_settings(plugin))])
 
 
 def describe_settings(plugin: PluginInfo) -> list[str]:
