@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from memslot.embeddings.contract import EmbeddingProvider, misfit
-from memslot.errors import ProviderError
+from memslot.errors import InputTooLargeError, ProviderError
 from memslot.testing.optional_tests import is_overridden, take_or_leave
 from memslot.testing.samples import LONE_SURROGATE, SCRIPTS
 from memslot.testing.threads import THREADS, all_at_once
@@ -128,11 +128,15 @@ class EmbeddingProviderContract:
             )
 
     def test_a_very_long_text_works(self) -> None:
+        """Or is refused by an InputTooLargeError, upon which the host sends it in parts."""
         provider = self.make_provider()
         length = min(provider.max_input_tokens * 8, _LONGEST_TEXT)
         text = ("The minutes of a meeting that did not end. " * (length // 40 + 1))[:length]
-        assert _length(_embed(provider, [text])[0]) > 0, "a very long text got a vector of zeros"
-        _embed_query(provider, text)
+        try:
+            assert _length(_embed(provider, [text])[0]) > 0, "a very long text got a vector of zeros"
+            _embed_query(provider, text)
+        except InputTooLargeError:
+            return
 
     # Every writing system
 
