@@ -13,18 +13,16 @@ All ways take turns in each round; a ratio is formed within each round, and the 
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy
 from memslot import EmbeddingPipeline, MemoryCache
-from startup import Ratio, machine, median_ratio, print_table
+from ratios import Ratio, median_ratio, publish
 
 WORDS, DIMS, ITEMS, THREADS = 40, 384, 100, 4
 REQUEST_SECONDS, TEXT_SECONDS = 0.005, 0.001
@@ -116,14 +114,7 @@ def main() -> None:
     rounds: int = options.rounds or (3 if options.quick else 7)
     taken = measure(rounds, options.texts)
     ratios = report(taken, options.texts)
-    where = machine()
-    print(
-        f"{where['system']}, {where['cores']} cores, Python {where['python']}; median of {rounds} interleaved rounds\n"
-    )
-    print_table(ratios)
-    if options.json:
-        data = {"machine": where, "rounds": rounds, "ratios": [asdict(each) for each in ratios], "seconds": taken}
-        options.json.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+    publish(ratios, taken, rounds=rounds, file=options.json)
 
 
 if __name__ == "__main__":

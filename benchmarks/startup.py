@@ -12,9 +12,7 @@ whose load changes, that is steadier than the ratio of two medians.
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import platform
 import shutil
 import statistics
 import subprocess
@@ -22,12 +20,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from crowd import write_plugins
 from hook_call import measure_hook_call
+from ratios import Ratio, median_ratio, publish
 
 FIVE_PLUGINS = "memory-core,embed-static,embed-openai,embed-gemini,embed-voyage"
 CROWD = 50
@@ -44,24 +42,6 @@ class Command:
     env: Mapping[str, str]
     home: Path | None = None
     cold: bool = False
-
-
-@dataclass(frozen=True)
-class Ratio:
-    """One line of the report: `goal` is the highest ratio that is good enough, if there is one."""
-
-    metric: str
-    against: str
-    n: int
-    measured: str
-    ratio: float
-    goal: float | None = None
-
-    @property
-    def verdict(self) -> str:
-        if self.goal is None:
-            return "-"
-        return "met" if self.ratio <= self.goal else "MISSED"
 
 
 PASS, CLICK, MODELS = "python -c pass", "import click", "import pluggy, pydantic"
@@ -152,28 +132,6 @@ def report(taken: Mapping[str, Sequence[float]]) -> list[Ratio]:
     ]
 
 
-def median_ratio(taken: Sequence[float], base: Sequence[float]) -> float:
-    return statistics.median(one / other for one, other in zip(taken, base, strict=True))
-
-
-def machine() -> dict[str, Any]:
-    return {
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-        "system": f"{platform.system()} {platform.machine()}",
-    }
-
-
-def print_table(ratios: Sequence[Ratio]) -> None:
-    rows = [("metric", "against", "n", "median", "ratio", "goal", "")]
-    for each in ratios:
-        goal = f"<= {each.goal:g}" if each.goal is not None else "-"
-        rows.append((each.metric, each.against, str(each.n), each.measured, f"{each.ratio:.2f}", goal, each.verdict))
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for row in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure start-up and hook calls, as ratios.")
     parser.add_argument("--quick", action="store_true", help="5 rounds instead of 15")
@@ -191,14 +149,7 @@ def main() -> None:
     median = f"{statistics.median(hook.hooks) * 1e6:.0f} µs"
     ratio = median_ratio(hook.hooks, hook.threads)
     ratios.append(Ratio("one no-op hook call", "thread start + join", rounds, median, ratio))
-    where = machine()
-    print(
-        f"{where['system']}, {where['cores']} cores, Python {where['python']}; median of {rounds} interleaved rounds\n"
-    )
-    print_table(ratios)
-    if options.json:
-        data = {"machine": where, "rounds": rounds, "ratios": [asdict(each) for each in ratios], "seconds": taken}
-        options.json.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+    publish(ratios, taken, rounds=rounds, file=options.json)
 
 
 if __name__ == "__main__":

@@ -13,18 +13,16 @@ median of all rounds is reported.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from startup import Ratio, machine, median_ratio, print_table
+from ratios import Ratio, median_ratio, publish
 
 ROOT = Path(__file__).resolve().parents[1]
 CHUNK_CHARS = 1600
@@ -110,15 +108,8 @@ def main() -> None:
     texts = read_chunks()
     taken = measure(rounds, texts)
     ratios = report(taken, len(texts))
-    where = machine()
-    print(
-        f"{where['system']}, {where['cores']} cores, Python {where['python']}; median of {rounds} interleaved rounds; "
-        f"{len(texts)} texts of {statistics.mean(map(len, texts)):.0f} characters, one core\n"
-    )
-    print_table(ratios)
-    if options.json:
-        data = {"machine": where, "rounds": rounds, "ratios": [asdict(each) for each in ratios], "seconds": taken}
-        options.json.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+    remark = f"; {len(texts)} texts of {statistics.mean(map(len, texts)):.0f} characters, one core"
+    publish(ratios, taken, rounds=rounds, file=options.json, remark=remark)
 
 
 if __name__ == "__main__":

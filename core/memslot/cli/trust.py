@@ -23,7 +23,7 @@ def command(folder: Path | None, revoke: bool, show: bool, as_json: bool) -> Non
     \b
     Examples:
       memslot trust
-      memslot trust ~/work/site --revoke
+      memslot trust ~/projects/site --revoke
       memslot trust --list --json
     """
     from memslot.config.paths import Places

@@ -102,7 +102,7 @@ def test_odd_link_in_a_development_folder_stops_nothing(write_plugin, load_host,
     assert host.call_tool("ping").text == "pong" or "p" in {event.plugin for event in host.diagnostics}
 
 
-@pytest.mark.parametrize("path", ["~no-such-user-here/x", "x" * 5000, "a\x00b", "/proc/1/root/x"])
+@pytest.mark.parametrize("path", ["~no-such-user-here/x", "x" * 5000, "a\x00b", "/proc/1/x"])
 def test_odd_load_path_is_one_line(tmp_path: Path, path: str) -> None:
     with Host.load({"plugins": {"load": {"paths": [path]}}}, home=tmp_path, env={}) as host:
         assert len(list(host.diagnostics)) == 1
