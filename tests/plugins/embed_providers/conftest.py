@@ -66,3 +66,19 @@ def make() -> Callable[..., EmbeddingProvider]:
 @pytest.fixture
 def key() -> str:
     return KEY
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Any:
+    """Read everything a test printed and logged, at every level: the key in it fails the test."""
+    report: pytest.TestReport = yield
+    leaked = [where for where, text in report.sections if KEY in text]
+    if leaked and report.passed:
+        report.outcome = "failed"
+        report.longrepr = f"the key stands in what this test left in: {', '.join(leaked)}"
+    return report
+
+
+@pytest.fixture(autouse=True)
+def _log_everything(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(1)
