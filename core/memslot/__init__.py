@@ -21,16 +21,26 @@ if TYPE_CHECKING:
     from memslot.agent.prompt import PromptSection as PromptSection
     from memslot.agent.run import AgentRun as AgentRun
     from memslot.agent.run import AsyncAgentRun as AsyncAgentRun
+    from memslot.cli.output import clean_lines as clean_lines
+    from memslot.cli.output import print_json as print_json
+    from memslot.cli.output import print_pairs as print_pairs
+    from memslot.cli.output import print_table as print_table
+    from memslot.cli.output import say_done as say_done
+    from memslot.cli.output import say_warning as say_warning
     from memslot.config.model import Config as Config
     from memslot.config.paths import Places as Places
+    from memslot.config.search_model import MemorySearch as MemorySearch
     from memslot.diagnostics import Diagnostic as Diagnostic
     from memslot.embeddings.cache import CacheKey as CacheKey
     from memslot.embeddings.cache import EmbeddingCache as EmbeddingCache
     from memslot.embeddings.cache import MemoryCache as MemoryCache
     from memslot.embeddings.contract import EmbeddingProvider as EmbeddingProvider
     from memslot.embeddings.contract import EmbeddingProviderSpec as EmbeddingProviderSpec
+    from memslot.embeddings.contract import HasTokenVectors as HasTokenVectors
     from memslot.embeddings.contract import ProviderOptions as ProviderOptions
     from memslot.embeddings.contract import SearchAdvice as SearchAdvice
+    from memslot.embeddings.contract import advice_of as advice_of
+    from memslot.embeddings.contract import key_of as key_of
     from memslot.embeddings.contract import provider_key as provider_key
     from memslot.embeddings.jobs import BatchJobs as BatchJobs
     from memslot.embeddings.jobs import BatchState as BatchState
@@ -74,15 +84,20 @@ _HOMES = {
     "agent.messages": ["message_text"],
     "agent.prompt": ["PromptSection"],
     "agent.run": ["AgentRun", "AsyncAgentRun"],
+    "cli.output": ["clean_lines", "print_json", "print_pairs", "print_table", "say_done", "say_warning"],
     "config.model": ["Config"],
     "config.paths": ["Places"],
+    "config.search_model": ["MemorySearch"],
     "diagnostics": ["Diagnostic"],
     "embeddings.cache": ["CacheKey", "EmbeddingCache", "MemoryCache"],
     "embeddings.contract": [
         "EmbeddingProvider",
         "EmbeddingProviderSpec",
+        "HasTokenVectors",
         "ProviderOptions",
         "SearchAdvice",
+        "advice_of",
+        "key_of",
         "provider_key",
     ],
     "embeddings.jobs": ["BatchJobs", "BatchState", "embed_in_batches"],

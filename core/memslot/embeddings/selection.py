@@ -29,6 +29,8 @@ class Selection:
     requested: str
     reason: str
     passed_over: tuple[tuple[str, str], ...] = ()
+    sends_text_away: bool = False
+    """Whether the provider in use hands texts to somebody else, who may charge for it."""
 
     @property
     def is_degraded(self) -> bool:
@@ -98,7 +100,7 @@ class ProviderRegistry:
         """Create the provider of that name and no other, whatever the settings name."""
         provider, fault = self._create(name, self._options_for(name, settings))
         if provider is not None:
-            return Selection(provider, name, "asked for by name")
+            return Selection(provider, name, "asked for by name", sends_text_away=self._sends_away(provider))
         return Selection(None, name, f"{name}: {fault}", ((name, fault),))
 
     def _options_for(self, name: str, settings: MemorySearch) -> ProviderOptions:
@@ -122,19 +124,21 @@ class ProviderRegistry:
         for spec in sorted(candidates, key=lambda spec: (spec.auto_order, spec.id)):
             provider, fault = self._create(spec.id, options)
             if provider is not None:
-                return Selection(provider, AUTO, "the first that is ready", tuple(passed_over))
+                away = self._sends_away(provider)
+                return Selection(provider, AUTO, "the first that is ready", tuple(passed_over), away)
             passed_over.append((spec.id, fault))
         return Selection(None, AUTO, "no embedding provider is ready", tuple(passed_over))
 
     def _select_named(self, name: str, fallback: str, options: ProviderOptions) -> Selection:
         provider, fault = self._create(name, options)
         if provider is not None:
-            return Selection(provider, name, "named in the config")
+            return Selection(provider, name, "named in the config", sends_text_away=self._sends_away(provider))
         passed_over = [(name, fault)]
         if fallback != NONE:
             provider, why_not = self._create(fallback, options.for_another_provider())
             if provider is not None:
-                return Selection(provider, name, f"the fallback, because {name}: {fault}", tuple(passed_over))
+                away, why = self._sends_away(provider), f"the fallback, because {name}: {fault}"
+                return Selection(provider, name, why, tuple(passed_over), away)
             passed_over.append((fallback, why_not))
         return Selection(None, name, f"{name}: {fault}", tuple(passed_over))
 
@@ -174,6 +178,9 @@ class ProviderRegistry:
             return None if lack is None else one_line(_hide(lack, options)) or "it is not ready"
         except (Exception, SystemExit) as error:
             return _fault(error, options)
+
+    def _sends_away(self, provider: EmbeddingProvider) -> bool:
+        return bool(self._find(provider.id).sends_text_away)
 
     def _find(self, name: str) -> EmbeddingProviderSpec:
         if name not in self._specs:

@@ -17,6 +17,8 @@ class MemoryHit:
     source: str = "memory"
     start_line: int | None = None
     end_line: int | None = None
+    explanation: Mapping[str, Any] | None = None
+    """How the score came about, where somebody asked for it."""
 
     @property
     def citation(self) -> str:
@@ -34,6 +36,12 @@ class MemorySearchOutcome:
     model: str | None = None
     warning: str | None = None
     action: str | None = None
+    fallback: str | None = None
+    """What answered in place of what was configured, if so."""
+    stale: str | None = None
+    """What on disk is not yet in the answer, if anything."""
+    explanation: Mapping[str, Any] | None = None
+    """What was looked at and why it fell out, where somebody asked for it."""
 
 
 @dataclass(frozen=True)

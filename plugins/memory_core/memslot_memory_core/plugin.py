@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memslot import AgentStart, PluginContext, PromptSection, RunInfo, Tool, fence, hookimpl
+from memslot import AgentStart, MemslotError, PluginContext, PromptSection, RunInfo, Session, Tool, fence, hookimpl
 
-from memslot_memory_core.memory import NotesMemory, memory_of
-from memslot_memory_core.tools import make_tools
+from memslot_memory_core.backend import Backend, backend_of
 
 if TYPE_CHECKING:
     import click
@@ -22,20 +21,25 @@ GUIDE = (
 
 
 @hookimpl
-def register_memory(ctx: PluginContext) -> NotesMemory:
-    return memory_of(ctx)
+def register_memory(ctx: PluginContext) -> Backend:
+    return backend_of(ctx)
 
 
 @hookimpl
 def register_tools(ctx: PluginContext) -> list[Tool]:
-    return make_tools(memory_of(ctx)) if ctx.memory_search.enabled else []
+    if not ctx.memory_search.enabled:
+        return []
+    from memslot_memory_core.tools import make_tools
+
+    citations = ctx.host_config.memory.citations
+    return make_tools(lambda: backend_of(ctx), citations, ctx.workspace, ctx.places.plugin_state_dir(ctx.plugin_id))
 
 
 @hookimpl
 def register_commands(ctx: PluginContext, cli: click.Group) -> None:
-    from memslot_memory_core.commands import make_command
+    from memslot_memory_core.commands import add_commands
 
-    cli.add_command(make_command(memory_of(ctx)))
+    add_commands(cli, ctx)
 
 
 @hookimpl
@@ -44,9 +48,25 @@ def register_prompt_sections(ctx: PluginContext) -> list[PromptSection]:
 
 
 @hookimpl
+def session_start(ctx: PluginContext, session: Session) -> None:
+    backend_of(ctx).start_session()
+
+
+@hookimpl
+def agent_end(ctx: PluginContext, run: RunInfo) -> None:
+    """What the agent wrote down, and what was said, becomes searchable."""
+    if ctx.memory_search.enabled:
+        backend_of(ctx).request_sync()
+
+
+@hookimpl
 def before_agent_start(ctx: PluginContext, run: RunInfo) -> AgentStart | None:
     """Put the best passages before the prompt; notes are private, so only where nobody listens in."""
     if not run.session.is_private or len(run.prompt.strip()) < MIN_PROMPT_CHARS or not ctx.memory_search.enabled:
         return None
-    outcome = memory_of(ctx).search(run.prompt, max_results=RECALLED)
+    try:
+        outcome = backend_of(ctx).search(run.prompt, max_results=RECALLED, session=run.session)
+    except MemslotError as error:
+        ctx.logger.warning("nothing is recalled: %s", error)
+        return None
     return AgentStart(prepend_context=fence(f"{hit.citation}: {hit.snippet}" for hit in outcome.hits))

@@ -1,17 +1,19 @@
-"""The tools an agent gets: search the notes, then read the lines that matter."""
+"""The tools an agent gets: search the memory, read the lines that matter, write a note."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
 
-from memslot import Tool, ToolCall, redact
+from memslot import Tool, ToolCall
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from memslot_memory_core.memory import NotesMemory
-from memslot_memory_core.notes import find_note, read_lines
-
-MAX_LINES = 2000
+from memslot_memory_core.backend import Backend
+from memslot_memory_core.outcome import Citations, does_cite, outcome_json
+from memslot_memory_core.reading import MAX_LINES
+from memslot_memory_core.writing_notes import MAX_CHARS, append_note
 
 
 class _Arguments(BaseModel):
@@ -21,6 +23,9 @@ class _Arguments(BaseModel):
 class SearchArguments(_Arguments):
     query: str = Field(min_length=1, max_length=10_000, description="What to look for, in plain words.")
     max_results: int | None = Field(None, ge=1, le=50, description="How many results at most; 6 unless told.")
+    min_score: float | None = Field(
+        None, ge=0, le=1, description="Leave out results below this score; best left to the settings."
+    )
 
 
 class GetArguments(_Arguments):
@@ -29,45 +34,42 @@ class GetArguments(_Arguments):
     lines: int = Field(200, ge=1, le=MAX_LINES, description="How many lines at most.")
 
 
-def make_tools(memory: NotesMemory) -> list[Tool]:
+class WriteArguments(_Arguments):
+    text: str = Field(min_length=1, max_length=MAX_CHARS, description="What to remember, as Markdown.")
+    target: Literal["daily", "memory"] = Field(
+        "daily", description="daily: today's note, for what happened; memory: MEMORY.md, for what stays true."
+    )
+    section: str | None = Field(
+        None, min_length=1, max_length=200, description="A heading to write below; made if it is not there."
+    )
+
+
+def make_tools(backend: Callable[[], Backend], citations: Citations, workspace: Path, lock_dir: Path) -> list[Tool]:
+    """The tools of one agent; the memory behind them is opened at the first call."""
+
     def search(args: SearchArguments, call: ToolCall) -> dict[str, Any]:
-        outcome = memory.search(args.query, max_results=args.max_results, private=call.session.is_private)
-        results = [
-            {
-                "path": hit.path,
-                "startLine": hit.start_line,
-                "endLine": hit.end_line,
-                "score": hit.score,
-                "snippet": hit.snippet,
-                "source": hit.source,
-                "citation": hit.citation,
-            }
-            for hit in outcome.hits
-        ]
-        return {"results": results, "mode": outcome.mode}
+        outcome = backend().search(
+            args.query, max_results=args.max_results, min_score=args.min_score, session=call.session
+        )
+        return outcome_json(outcome, cites=does_cite(citations, call.session))
 
     def get(args: GetArguments, call: ToolCall) -> dict[str, Any]:
-        note = find_note(memory.workspace, args.path, private=call.session.is_private)
-        lines = read_lines(note) if note is not None else []
-        start = args.from_line - 1
-        part = lines[start : start + args.lines]
-        result: dict[str, Any] = {
-            "path": args.path,
-            "text": redact("\n".join(part)),
-            "from": args.from_line,
-            "lines": len(part),
-            "truncated": start + len(part) < len(lines),
-        }
-        if result["truncated"]:
-            result["nextFrom"] = args.from_line + len(part)
-        return result
+        part = backend().read_file(args.path, from_line=args.from_line, lines=args.lines, session=call.session)
+        return part.to_json()
+
+    def write(args: WriteArguments) -> dict[str, Any]:
+        path = append_note(workspace, lock_dir, args.text, args.target, args.section)
+        backend().request_sync()
+        return {"path": path, "written": True}
 
     return [
         Tool(
             name="memory_search",
             description=(
-                "Search the notes in MEMORY.md and memory/*.md. Use it before answering anything about earlier "
-                "work, decisions, dates, people, preferences or open tasks."
+                "Search MEMORY.md, the notes in memory/ and, where they are indexed, earlier conversations, by meaning "
+                "and by word. Use it before answering anything about earlier work, decisions, dates, people, "
+                "preferences or open tasks. Gives passages with path and lines; read more with memory_get. If the "
+                "answer says that the memory is unavailable or stale, tell the person."
             ),
             parameters=SearchArguments,
             execute=search,
@@ -76,10 +78,25 @@ def make_tools(memory: NotesMemory) -> list[Tool]:
         ),
         Tool(
             name="memory_get",
-            description="Read lines of a note that memory_search found. Ask for the lines you need only.",
+            description=(
+                "Read lines of a note or conversation that memory_search found. Ask for the lines you need only; "
+                "`nextFrom` says where to go on."
+            ),
             parameters=GetArguments,
             execute=get,
             title="Read memory",
             read_only=True,
+        ),
+        Tool(
+            name="memory_write",
+            description=(
+                "Append to the notes what should outlive this conversation: decisions, preferences, facts about the "
+                "person, open tasks. Use it when somebody asks you to remember something, and when you have no other "
+                "way to write files. Search first, so that nothing is written twice."
+            ),
+            parameters=WriteArguments,
+            execute=write,
+            title="Write a note",
+            chat_types=("direct",),
         ),
     ]

@@ -2,40 +2,56 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
-from memslot import Memory, Tool
+from memslot import EmbeddingProvider, Memory, MemorySearch, Tool
 from memslot.testing import MemoryContract, ToolContract
-from memslot_memory_core.memory import NotesMemory
+from memslot_memory_core.manager import MemoryManager, Place
 from memslot_memory_core.tools import make_tools
+
+from tests.plugins.memory_core.conftest import pipeline_maker, place_below
+
+_lock = threading.Lock()
 
 
 class TestMemoryCore(MemoryContract):
     def make_memory(self, folder: Path, agent_id: str) -> Memory:
-        workspace = folder / agent_id
-        workspace.mkdir(exist_ok=True)
-        return NotesMemory(workspace)
+        return _make(place_below(folder, agent_id), None)
+
+    def make_memory_with_provider(self, folder: Path, agent_id: str, provider: EmbeddingProvider) -> Memory:
+        return _make(place_below(folder, agent_id), provider)
 
     def remember(self, memory: Memory, text: str) -> None:
-        assert isinstance(memory, NotesMemory)
-        with (memory.workspace / "MEMORY.md").open("a", encoding="utf-8") as file:
-            file.write(f"{text}\n\n")
+        assert isinstance(memory, MemoryManager)
+        with _lock, (memory.workspace / "MEMORY.md").open("ab") as file:
+            file.write(f"{text}\n\n".encode("utf-8", "surrogatepass"))
+        memory.sync()
 
     def store_files(self, folder: Path) -> list[Path]:
         """The notes are the person's own text, not a store that memory-core writes."""
-        return []
+        return sorted(folder.glob("memory/*.sqlite*"))
 
-    keeps_files = False
+
+def _make(place: Place, provider: EmbeddingProvider | None) -> MemoryManager:
+    place.workspace.mkdir(parents=True, exist_ok=True)
+    return MemoryManager(
+        place, MemorySearch.model_validate({"chunking": {"tokens": 20, "overlap": 0}}), pipeline_maker(provider)
+    )
 
 
 @pytest.fixture(autouse=True)
 def notes(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> None:
-    if request.cls is not None:
-        workspace = tmp_path_factory.mktemp("workspace")
-        (workspace / "MEMORY.md").write_text("The harbour office closes at six.\n")
-        request.cls.tools = {tool.name: tool for tool in make_tools(NotesMemory(workspace))}
+    if request.cls is not None and issubclass(request.cls, ToolContract):
+        folder = tmp_path_factory.mktemp("folder")
+        place = place_below(folder)
+        manager = _make(place, None)
+        request.addfinalizer(manager.close)
+        (place.workspace / "MEMORY.md").write_text("The harbour office closes at six.\n")
+        tools = make_tools(lambda: manager, "auto", place.workspace, folder / "locks")
+        request.cls.tools = {tool.name: tool for tool in tools}
 
 
 class TestMemorySearch(ToolContract):
@@ -56,3 +72,13 @@ class TestMemoryGet(ToolContract):
 
     def good_arguments(self) -> dict[str, Any]:
         return {"path": "MEMORY.md", "from": 1, "lines": 1}
+
+
+class TestMemoryWrite(ToolContract):
+    tools: dict[str, Tool]
+
+    def make_tool(self) -> Tool:
+        return self.tools["memory_write"]
+
+    def good_arguments(self) -> dict[str, Any]:
+        return {"text": "The harbour office opens at eight.", "target": "memory"}

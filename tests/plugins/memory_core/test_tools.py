@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 from memslot import Host
-from memslot_memory_core.notes import list_notes
-from memslot_memory_core.scan import words
 
 
 @pytest.fixture
@@ -31,14 +29,12 @@ def get(host: Host, **arguments: object) -> dict[str, object]:
     return json.loads(host.call_tool("memory_get", arguments).text)
 
 
-def test_notes_are_the_named_files_and_everything_below_memory(workspace: Path) -> None:
-    assert [note.path for note in list_notes(workspace)] == ["MEMORY.md", "memory/2026-01-02.md", "memory/deep/x.md"]
-
-
 def test_search_then_get_gives_the_very_lines(host: Host) -> None:
     found = json.loads(host.call_tool("memory_search", {"query": "gate code"}).text)["results"][0]
-    assert (found["path"], found["startLine"], found["endLine"]) == ("MEMORY.md", 3, 3)
-    assert get(host, path=found["path"], **{"from": found["startLine"]}, lines=1)["text"] == found["snippet"]
+    assert (found["path"], found["startLine"], found["endLine"]) == ("MEMORY.md", 1, 5)
+    assert found["citation"] == "MEMORY.md#L1-L5"
+    read = get(host, path=found["path"], **{"from": found["startLine"]}, lines=5)["text"]
+    assert found["snippet"] == f"{read}\n\nSource: MEMORY.md#L1-L5"
 
 
 def test_get_pages_through_a_note(host: Host) -> None:
@@ -72,7 +68,8 @@ def test_links_are_not_followed(host: Host, workspace: Path, tmp_path: Path) -> 
     (workspace / "memory" / "link.md").symlink_to(tmp_path / "outside.md")
     (workspace / "memory" / "linked").symlink_to(tmp_path)
     assert get(host, path="memory/link.md")["text"] == ""
-    assert all("link" not in note.path for note in list_notes(workspace))
+    found = json.loads(host.call_tool("memory_search", {"query": "outside the workspace"}).text)["results"]
+    assert all("link" not in hit["path"] for hit in found)
 
 
 def test_undecodable_note_is_searched_all_the_same(host: Host, workspace: Path) -> None:
@@ -123,11 +120,6 @@ def test_hostile_note_cannot_leave_its_fence(host: Host, workspace: Path) -> Non
     with host.run("tell me about the gate") as run:
         assert run.context.count("</relevant-memories>") == 1
         assert "<system>" not in run.context
-
-
-def test_two_character_words_are_found_in_chinese() -> None:
-    assert words("数据库") & words("我们的数据库在柏林")
-    assert not words("邮件") & words("我们的数据库在柏林")
 
 
 def test_prompt_section_is_there_with_the_tools_and_not_without(host: Host, workspace: Path) -> None:

@@ -1,0 +1,97 @@
+"""What answers for the memory slot: the index in SQLite, or the QMD program with that index behind it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+from memslot import MemorySearch, MemorySearchOutcome, MemoryStatus, PluginContext, Session
+
+from memslot_memory_core.index.report import Progress, SyncReport
+from memslot_memory_core.manager import MemoryManager, Place
+from memslot_memory_core.reading import FilePart
+
+
+class Backend(Protocol):
+    """The memory as tools, commands and hooks use it."""
+
+    def search(
+        self,
+        query: str,
+        *,
+        max_results: int | None = None,
+        min_score: float | None = None,
+        session: Session | None = None,
+        explain: bool = False,
+        fresh_seconds: float | None = None,
+    ) -> MemorySearchOutcome: ...
+
+    def read_file(
+        self, path: str, *, from_line: int = 1, lines: int = 200, session: Session | None = None
+    ) -> FilePart: ...
+
+    def sync(
+        self,
+        *,
+        force: bool = False,
+        progress: Progress | None = None,
+        cancelled: Callable[[], bool] | None = None,
+        wait_seconds: float = 60.0,
+    ) -> SyncReport: ...
+
+    def request_sync(self) -> None: ...
+
+    def start_session(self) -> None: ...
+
+    def start_watching(self) -> None: ...
+
+    def status(self, *, deep: bool = False) -> MemoryStatus: ...
+
+    def close(self) -> None: ...
+
+
+def backend_of(ctx: PluginContext) -> Backend:
+    """The agent's memory, one for all hooks of a host."""
+    return ctx.shared("memory", lambda: _make_backend(ctx))
+
+
+def manager_of(ctx: PluginContext) -> MemoryManager:
+    """The index in SQLite itself, whatever answers for the slot."""
+    return ctx.shared("manager", lambda: _shared.take(ctx))
+
+
+def _make_backend(ctx: PluginContext) -> Backend:
+    if ctx.host_config.memory.backend == "qmd":
+        from memslot_memory_core.qmd.backend import make_qmd_backend
+
+        return make_qmd_backend(ctx, lambda: manager_of(ctx))
+    return manager_of(ctx)
+
+
+class _SharedManagers:
+    """Managers by agent, places and settings: two hosts of one process that mean the same memory share one."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._made: dict[tuple[Any, ...], MemoryManager] = {}
+
+    def take(self, ctx: PluginContext) -> MemoryManager:
+        settings = ctx.memory_search
+        place = place_of(ctx, settings)
+        key = (place, settings.model_dump_json(), ctx.host_config.memory.backend)
+        with self._lock:
+            manager = self._made.get(key)
+            if manager is None or not manager.lend():
+                manager = self._made[key] = MemoryManager(place, settings, lambda cache: ctx.pipeline(cache=cache))
+            return manager
+
+
+_shared = _SharedManagers()
+
+
+def place_of(ctx: PluginContext, settings: MemorySearch) -> Place:
+    """Where this agent's notes, transcripts and index are."""
+    index_file: Path = ctx.places.index_file(ctx.agent_id, settings.store.path)
+    return Place(ctx.agent_id, ctx.workspace, ctx.places.sessions_dir(ctx.agent_id), index_file)

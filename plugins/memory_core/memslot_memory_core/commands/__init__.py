@@ -1,0 +1,29 @@
+"""The commands of memory-core: `memslot memory …`."""
+
+from __future__ import annotations
+
+import click
+from memslot import PluginContext
+
+from memslot_memory_core.commands.index import make_index_command
+from memslot_memory_core.commands.search import make_get_command, make_search_command
+from memslot_memory_core.commands.status import make_status_command
+
+
+def add_commands(cli: click.Group, ctx: PluginContext) -> None:
+    """Put the commands of one agent's memory into the command line."""
+
+    @click.group(name="memory")
+    def group() -> None:
+        """Search, read and index the agent's notes and transcripts.
+
+        \b
+        Examples:
+          memslot memory search "release date"
+          memslot memory index
+          memslot memory status --deep
+        """
+
+    for make in (make_search_command, make_get_command, make_index_command, make_status_command):
+        group.add_command(make(ctx))
+    cli.add_command(group)

@@ -1,0 +1,89 @@
+"""`memslot memory index`."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+import click
+from memslot import PluginContext, print_json, say_done, say_warning
+
+from memslot_memory_core.backend import Backend, backend_of
+from memslot_memory_core.index.report import SyncProgress, SyncReport
+
+_WAIT_SECONDS = 600.0
+
+
+def make_index_command(ctx: PluginContext) -> click.Command:
+    @click.command()
+    @click.option("--force", is_flag=True, help="Build the index anew, beside the old one; embeddings are kept.")
+    @click.option("--watch", is_flag=True, help="Stay, and index what changes, until Ctrl-C.")
+    @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+    def index(force: bool, watch: bool, as_json: bool) -> None:
+        """Bring the index up to date with the notes and transcripts on disk.
+
+        Only what changed is read and embedded. Searches go on meanwhile.
+
+        \b
+        Examples:
+          memslot memory index
+          memslot memory index --force
+          memslot memory index --watch
+        """
+        backend = backend_of(ctx)
+        with _progress_bar() as show:
+            report = backend.sync(force=force, progress=show, wait_seconds=_WAIT_SECONDS)
+        _print_report(report, as_json)
+        if watch:
+            _watch(backend)
+        elif report.problems and not report.complete:
+            raise click.exceptions.Exit(1)
+
+    return index
+
+
+def _print_report(report: SyncReport, as_json: bool) -> None:
+    if as_json:
+        print_json(report.to_json())
+    else:
+        verb = "Rebuilt" if report.rebuilt else "Indexed"
+        parts = [f"{report.indexed} changed", f"{report.removed} removed", f"{report.unchanged} unchanged"]
+        say_done(f"{verb}: {', '.join(parts)}; {report.embedded} texts embedded, {report.seconds:.1f} s")
+    for problem in report.problems:
+        say_warning(problem)
+    if report.mismatch is not None:
+        say_warning("build it with: memslot memory index --force")
+
+
+def _watch(backend: Backend) -> None:
+    backend.start_watching()
+    click.echo("Watching for changes; Ctrl-C ends it.", err=True)
+    seen: object = None
+    with contextlib.suppress(KeyboardInterrupt):
+        while True:
+            time.sleep(0.5)
+            last = backend.status().details.get("lastSync")
+            if last is not None and last != seen:
+                seen = last
+                click.echo(f"{time.strftime('%H:%M:%S')}  {last['indexed']} changed, {last['removed']} removed")
+
+
+@contextlib.contextmanager
+def _progress_bar() -> Iterator[Callable[[SyncProgress], None] | None]:
+    """A bar on a terminal, and nothing where the output is read by a program."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("Indexing", total=None)
+
+        def show(progress: SyncProgress) -> None:
+            bar.update(task, completed=progress.files, total=progress.total or None)
+
+        yield show

@@ -1,0 +1,104 @@
+"""`memslot memory search` and `memslot memory get`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+from memslot import MemorySearchOutcome, PluginContext, Session, clean_lines, print_json
+
+from memslot_memory_core.backend import backend_of
+from memslot_memory_core.outcome import does_cite, outcome_json
+from memslot_memory_core.reading import MAX_LINES
+
+FRESH_SECONDS = 5.0
+"""A command takes up changes on disk for so long before it searches: nobody is waiting in the background for it."""
+
+
+def make_search_command(ctx: PluginContext) -> click.Command:
+    @click.command()
+    @click.argument("query")
+    @click.option("-n", "--max-results", type=click.IntRange(1, 200), help="How many; the config's number unless told.")
+    @click.option("--min-score", type=click.FloatRange(0, 1), help="Leave out what scores less.")
+    @click.option("--explain", is_flag=True, help="Show how each score came about, and what fell out and why.")
+    @click.option("--no-sync", is_flag=True, help="Search the index as it is, without a look at the disk.")
+    @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+    def search(
+        query: str, max_results: int | None, min_score: float | None, explain: bool, no_sync: bool, as_json: bool
+    ) -> None:
+        """Find passages that answer QUERY, by meaning and by word, best first.
+
+        \b
+        Examples:
+          memslot memory search "when do we release?"
+          memslot memory search "gate code" -n 3 --explain
+          memslot memory search "gate code" --json | jq -r '.results[0].path'
+        """
+        outcome = backend_of(ctx).search(
+            query,
+            max_results=max_results,
+            min_score=min_score,
+            explain=explain,
+            fresh_seconds=None if no_sync else FRESH_SECONDS,
+        )
+        if as_json:
+            cites = does_cite(ctx.host_config.memory.citations, Session(ctx.agent_id))
+            print_json(outcome_json(outcome, cites=cites, footer=False))
+        else:
+            _print_outcome(outcome)
+        if outcome.mode == "unavailable":
+            raise click.exceptions.Exit(1)
+
+    return search
+
+
+def make_get_command(ctx: PluginContext) -> click.Command:
+    @click.command()
+    @click.argument("path")
+    @click.option("--from", "from_line", type=click.IntRange(1), default=1, help="The first line.", show_default=True)
+    @click.option("--lines", type=click.IntRange(1, MAX_LINES), default=200, help="How many.", show_default=True)
+    @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+    def get(path: str, from_line: int, lines: int, as_json: bool) -> None:
+        """Print lines of an indexed file; PATH is as a search shows it.
+
+        \b
+        Examples:
+          memslot memory get MEMORY.md
+          memslot memory get memory/2026-01-02.md --from 10 --lines 5
+        """
+        part = backend_of(ctx).read_file(path, from_line=from_line, lines=lines)
+        if as_json:
+            print_json(part.to_json())
+            return
+        if not part.lines:
+            raise click.ClickException(
+                f'there is nothing to read in "{path}" from line {from_line} on; '
+                "only indexed files can be read, by the path that a search shows"
+            )
+        click.echo(clean_lines(part.text))
+        if part.next_line is not None:
+            click.echo(f"There is more: --from {part.next_line}", err=True)
+
+    return get
+
+
+def _print_outcome(outcome: MemorySearchOutcome) -> None:
+    for hit in outcome.hits:
+        click.echo(click.style(f"{hit.citation}  {hit.score:.2f}", bold=True))
+        click.echo(clean_lines(hit.snippet))
+        if hit.explanation is not None:
+            click.echo(click.style(f"  {_pairs(hit.explanation)}", dim=True))
+        click.echo()
+    for word, sentence in (("Warning", outcome.warning), ("Stale", outcome.stale), ("Try", outcome.action)):
+        if sentence:
+            click.echo(click.style(f"{word}: ", fg="yellow") + clean_lines(sentence), err=True)
+    dropped: list[dict[str, Any]] = list((outcome.explanation or {}).get("dropped", ()))
+    if dropped:
+        click.echo(click.style("Fell out:", bold=True))
+        for each in dropped:
+            click.echo(click.style(f"  {_pairs(each)}", dim=True))
+
+
+def _pairs(explanation: Any) -> str:
+    shown = ((name, f"{value:.3f}" if isinstance(value, float) else value) for name, value in explanation.items())
+    return clean_lines(", ".join(f"{name} {value}" for name, value in shown if value is not None)).replace("\n", " ")

@@ -1,0 +1,71 @@
+"""Chooses who makes the vectors, when they are first needed, and asks again after a while if it was nobody."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from memslot import EmbeddingPipeline, MemslotError, ProviderError, SearchAdvice, Selection, advice_of
+
+from memslot_memory_core.index.embeddings import EmbeddingStore
+from memslot_memory_core.index.sync import Embedder
+
+MakePipeline = Callable[[EmbeddingStore], tuple[EmbeddingPipeline | None, Selection]]
+_ASK_AGAIN_SECONDS = 60.0
+
+
+class EmbedderChoice:
+    """The provider in use, with the cache that lives in the index."""
+
+    def __init__(self, make: MakePipeline, *, enabled: bool = True) -> None:
+        self.cache = EmbeddingStore()
+        self._make = make
+        self._enabled = enabled
+        self._lock = threading.Lock()
+        self._chosen: tuple[EmbeddingPipeline | None, Selection] | None = None
+        self._chosen_at = 0.0
+
+    def choose(self) -> tuple[EmbeddingPipeline | None, Selection]:
+        """The pipeline and why it is that one; no pipeline means keywords only."""
+        if not self._enabled:
+            return None, Selection(None, "none", "memorySearch.store.vector.enabled is false")
+        with self._lock:
+            now = time.monotonic()
+            is_old = self._chosen is not None and self._chosen[0] is None and now - self._chosen_at > _ASK_AGAIN_SECONDS
+            if self._chosen is None or is_old:
+                try:
+                    self._chosen = self._make(self.cache)
+                except MemslotError as error:
+                    self._chosen = None, Selection(None, "auto", str(error))
+                self._chosen_at = now
+            return self._chosen
+
+    def for_sync(self) -> Embedder:
+        """Who embeds what a sync finds."""
+        pipeline, selection = self.choose()
+        if pipeline is not None:
+            return Embedder(pipeline, free=not selection.sends_text_away)
+        absent = None if selection.requested == "none" else f"nothing is embedded: {selection.reason}"
+        return Embedder(None, free=True, absent=absent)
+
+    @property
+    def advice(self) -> SearchAdvice | None:
+        pipeline, _ = self.choose()
+        return None if pipeline is None else advice_of(pipeline.provider)
+
+    def probe(self) -> str | None:
+        """Embed a word; None when that works, else why not."""
+        pipeline, selection = self.choose()
+        if pipeline is None:
+            return selection.reason
+        try:
+            row = pipeline.embed_query("memory")
+        except ProviderError as error:
+            return str(error)
+        return "the provider gave a vector of zeros" if pipeline.is_zero(row) else None
+
+    def close(self) -> None:
+        with self._lock:
+            if self._chosen is not None and self._chosen[0] is not None:
+                self._chosen[0].close()

@@ -1,0 +1,80 @@
+"""Looks an index over: what is in it, whether its parts agree, and what is wrong with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import apsw
+
+from memslot_memory_core.index import keywords
+from memslot_memory_core.index.facts import Facts
+from memslot_memory_core.index.generation import Generation
+from memslot_memory_core.index.store import Snapshot
+
+
+@dataclass
+class Health:
+    """Counts of one generation, and every disagreement between them as a sentence."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+def look_over(snapshot: Snapshot, *, expects_vectors: bool, deep: bool = False) -> Health:
+    """The counts as they are in the tables, not as they were remembered; `deep` also reads every page."""
+    generation, db = snapshot.generation, snapshot.db
+    health = Health()
+    counts = health.counts = _counted(db, generation)
+    health.problems += Facts(db).problems()
+    if counts["chunks"] != counts["words"]:
+        health.problems.append(
+            f"{counts['chunks']} chunks and {counts['words']} rows of words should be as many; "
+            "run: memslot memory index --force"
+        )
+    waiting = counts["chunks"] - counts["vectors"] - counts["withoutDirection"]
+    if waiting and expects_vectors:
+        health.problems.append(f"{waiting} of {counts['chunks']} chunks wait for their vector")
+    if (counts["files"], counts["chunks"], counts["vectors"]) != (
+        generation.files,
+        generation.chunks,
+        generation.vectors,
+    ):
+        health.problems.append("the index has lost count of its rows; run: memslot memory index --force")
+    health.details = {
+        "identity": dict(generation.identity),
+        "engine": generation.engine,
+        "engineReason": generation.engine_reason,
+        "generation": generation.number,
+        "syncedAt": generation.synced_at,
+    }
+    if deep:
+        health.problems += _damage(db, generation)
+    return health
+
+
+def _counted(db: apsw.Connection, generation: Generation) -> dict[str, int]:
+    tables = generation.tables
+
+    def number(sql: str) -> int:
+        return int(db.execute(sql).get)
+
+    with_vector = (
+        "SELECT count(*) FROM {} r JOIN embeddings e ON e.id = r.embedding_id WHERE length(e.vector) {} 0".format
+    )
+    return {
+        "files": number(f"SELECT count(*) FROM {tables.files}"),
+        "chunks": number(f"SELECT count(*) FROM {tables.chunks}"),
+        "words": keywords.count(db, tables.words),
+        "vectors": number(with_vector(tables.chunks, ">")),
+        "withoutDirection": number(with_vector(tables.chunks, "=")),
+        "turns": number(f"SELECT count(*) FROM {tables.turns}"),
+        "embeddings": number("SELECT count(*) FROM embeddings"),
+    }
+
+
+def _damage(db: apsw.Connection, generation: Generation) -> list[str]:
+    found = [str(line) for (line,) in db.execute("PRAGMA integrity_check(10)") if line != "ok"]
+    found += [f"a row points nowhere: {row}" for row in db.execute("PRAGMA foreign_key_check")]
+    return [f"the index is damaged: {line}; run: memslot memory index --force" for line in found]

@@ -1,0 +1,1 @@
+"""The index: what was read from disk, in SQLite."""

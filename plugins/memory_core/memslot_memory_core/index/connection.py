@@ -1,0 +1,89 @@
+"""Opens an index file: private, in WAL mode, and never one that is not what it was."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import apsw
+from memslot import MemslotError
+
+BUSY_MILLISECONDS = 10_000
+_CREATE = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
+
+
+class IndexFault(MemslotError):
+    """The index cannot be used; the sentence says why and what to do."""
+
+
+class IndexBusyError(IndexFault):
+    """Another process is writing to the index right now."""
+
+
+class IndexTooNewError(IndexFault):
+    """The index was written by a newer memslot."""
+
+
+DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError)
+"""What SQLite raises for a file that is no database, or no longer a whole one."""
+
+
+def open_index(file: Path) -> apsw.Connection:
+    """A connection to the index, which is made when it is not there: for the owner's eyes only."""
+    _make_private(file)
+    db = apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW)
+    try:
+        db.set_busy_timeout(BUSY_MILLISECONDS)
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = NORMAL")
+        db.execute("PRAGMA foreign_keys = ON")
+        db.execute("PRAGMA trusted_schema = OFF")
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def open_to_read(file: Path) -> apsw.Connection:
+    """A connection for searches; it also works where the folder cannot be written, if nobody writes there."""
+    try:
+        return open_index(file)
+    except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError):
+        if Path(f"{file}-wal").exists():
+            raise
+    # Without a log beside it, and in a folder nobody can write to, the file cannot change under us.
+    from urllib.parse import quote
+
+    uri = f"file:{quote(str(file.absolute()))}?immutable=1"
+    return apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+
+
+def _make_private(file: Path) -> None:
+    if file.exists():
+        return
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # SQLite gives the files beside it (-wal, -shm) the mode of the database itself.
+    os.close(os.open(file, _CREATE, 0o600))
+
+
+def file_identity(file: Path) -> tuple[int, int] | None:
+    """Tells a file from another one of the same name; None where there is none."""
+    try:
+        status = file.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def move_aside(file: Path) -> Path:
+    """Take a damaged index out of the way, with what SQLite keeps beside it; one such copy is kept.
+
+    The writer's lock must be held. The write-ahead log goes first: left behind, it would be played into the
+    new file.
+    """
+    aside = file.with_name(f"{file.name}.damaged")
+    for suffix in ("-wal", "-shm"):
+        beside = Path(f"{file}{suffix}")
+        beside.unlink(missing_ok=True)
+    file.replace(aside)
+    return aside

@@ -1,0 +1,144 @@
+"""Vectors by the text they stand for: each once, whichever chunk or generation needs it.
+
+This is the embedding cache, and it is where the index finds its vectors; one that a chunk uses is never dropped.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import apsw
+from memslot import CacheKey, EmbeddingPipeline
+
+from memslot_memory_core.index.generation import Tables
+from memslot_memory_core.index.schema import transaction
+
+if TYPE_CHECKING:
+    import numpy
+
+    Row = numpy.ndarray[tuple[int], numpy.dtype[numpy.float32]]
+
+NO_DIRECTION = b""
+"""Stands for a text that its provider finds nothing in: it is not asked again, and never compared."""
+_AT_ONCE = 500
+_USE_COUNTS_AFTER = 3600
+"""Seconds: a use is written down only if the last one is older, so that reading does not become writing."""
+
+
+class EmbeddingStore:
+    """An embedding cache inside the index file, for as long as a writer has it open."""
+
+    def __init__(self) -> None:
+        self._db: apsw.Connection | None = None
+
+    def attach(self, db: apsw.Connection | None) -> None:
+        """Work on this connection, which is not inside a transaction while texts are embedded; None: on nothing."""
+        self._db = db
+
+    def get_many(self, keys: Sequence[CacheKey]) -> Mapping[CacheKey, Row]:
+        if self._db is None or not keys:
+            return {}
+        import numpy
+
+        found: dict[CacheKey, Any] = {}
+        by_space: dict[tuple[str, str, str], list[CacheKey]] = {}
+        for key in keys:
+            by_space.setdefault(key[:3], []).append(key)
+        for space, listed in by_space.items():
+            number = space_number(self._db, *space)
+            ids = vector_ids(self._db, number, [bytes.fromhex(key.text_hash) for key in listed])
+            for key in listed:
+                embedding = ids.get(bytes.fromhex(key.text_hash))
+                blob = (
+                    None
+                    if embedding is None
+                    else self._db.execute("SELECT vector FROM embeddings WHERE id = ?", (embedding,)).get
+                )
+                if blob:
+                    found[key] = numpy.frombuffer(blob, dtype="<f4")
+        return found
+
+    def put_many(self, rows: Mapping[CacheKey, Row]) -> None:
+        if self._db is None:
+            return
+        now = int(time.time())
+        with transaction(self._db) as db:
+            db.executemany(
+                "INSERT INTO embeddings (space_id, text_hash, vector, used_at) VALUES (?, ?, ?, ?) "
+                "ON CONFLICT (space_id, text_hash) DO UPDATE SET vector = excluded.vector, used_at = excluded.used_at",
+                [
+                    (space_number(db, *key[:3]), bytes.fromhex(key.text_hash), row.astype("<f4").tobytes(), now)
+                    for key, row in rows.items()
+                ],
+            )
+
+
+def space_number(db: apsw.Connection, provider: str, model: str, key: str) -> int:
+    """The number of those vectors that can be compared with each other."""
+    find = "SELECT id FROM spaces WHERE provider = ? AND model = ? AND key = ?"
+    number = db.execute(find, (provider, model, key)).get
+    if number is None:
+        db.execute("INSERT OR IGNORE INTO spaces (provider, model, key) VALUES (?, ?, ?)", (provider, model, key))
+        number = db.execute(find, (provider, model, key)).get
+    return int(number)
+
+
+def vector_ids(db: apsw.Connection, space: int, hashes: Sequence[bytes]) -> dict[bytes, int]:
+    """Those of the texts that have a vector, or are known to have none, and its id."""
+    found: dict[bytes, int] = {}
+    for start in range(0, len(hashes), _AT_ONCE):
+        part = hashes[start : start + _AT_ONCE]
+        marks = ",".join("?" * len(part))
+        found.update(
+            db.execute(
+                f"SELECT text_hash, id FROM embeddings WHERE space_id = ? AND text_hash IN ({marks})", (space, *part)
+            )
+        )
+    return found
+
+
+def note_use(db: apsw.Connection, ids: Iterable[int]) -> None:
+    """Remember that these vectors were needed now; inside the caller's transaction."""
+    now = int(time.time())
+    db.executemany(
+        "UPDATE embeddings SET used_at = ? WHERE id = ? AND used_at < ?",
+        [(now, number, now - _USE_COUNTS_AFTER) for number in ids],
+    )
+
+
+def note_no_direction(db: apsw.Connection, space: int, hashes: Iterable[bytes]) -> None:
+    """Remember texts that came back without a vector; inside the caller's transaction."""
+    now = int(time.time())
+    db.executemany(
+        "INSERT OR IGNORE INTO embeddings (space_id, text_hash, vector, used_at) VALUES (?, ?, ?, ?)",
+        [(space, text_hash, NO_DIRECTION, now) for text_hash in hashes],
+    )
+
+
+def embed_missing(
+    pipeline: EmbeddingPipeline, db: apsw.Connection, space: int, texts: Mapping[bytes, str], **arguments: Any
+) -> None:
+    """Embed texts, by their hash; every finished batch is kept at once. Raises what the pipeline raises."""
+    rows = pipeline.embed_documents(list(texts.values()), **arguments)
+    blank = [text_hash for text_hash, row in zip(texts, rows, strict=True) if pipeline.is_zero(row)]
+    if blank:
+        with transaction(db):
+            note_no_direction(db, space, blank)
+
+
+def prune(db: apsw.Connection, generations: Sequence[int], keep: int) -> int:
+    """Drop vectors that no chunk uses, oldest use first, until `keep` are left of all; tells how many went."""
+    surplus = int(db.execute("SELECT count(*) FROM embeddings").get) - keep
+    if surplus <= 0:
+        return 0
+    users = [table for number in generations for table in (Tables(number).chunks, Tables(number).turns)]
+    unused = " AND ".join(f"NOT EXISTS (SELECT 1 FROM {table} u WHERE u.embedding_id = e.id)" for table in users)
+    where = f"WHERE {unused}" if unused else ""
+    with transaction(db):
+        db.execute(
+            f"DELETE FROM embeddings WHERE id IN (SELECT e.id FROM embeddings e {where} ORDER BY e.used_at LIMIT ?)",
+            (surplus,),
+        )
+        return db.changes()

@@ -1,0 +1,242 @@
+"""Fills a generation from disk: what changed is read, embedded across files, and written file by file."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import apsw
+from memslot import EmbeddingCancelledError, EmbeddingPipeline, ProviderError
+
+from memslot_memory_core.index.embeddings import embed_missing, note_use, space_number, vector_ids
+from memslot_memory_core.index.generation import Generation
+from memslot_memory_core.index.identity import Identity
+from memslot_memory_core.index.preparing import IndexedFile, Sources, Unchanged
+from memslot_memory_core.index.report import Progress, SyncProgress, SyncReport
+from memslot_memory_core.index.schema import transaction
+from memslot_memory_core.index.vector_tables import VectorTables
+from memslot_memory_core.index.writing import Engines, Piece, Prepared, remove_file, touch_file, write_file
+
+if TYPE_CHECKING:
+    from memslot_memory_core.index.sync import Embedder
+    from memslot_memory_core.sources.files import SourceFile
+
+_CHUNKS_AT_ONCE = 512
+_CHARACTERS_AT_ONCE = 4_000_000
+_SECONDS_PER_TRANSACTION = 0.1
+"""A transaction holds whole files; several of them while they are written faster than this."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop, and how much of a transcript's growth is worth it."""
+
+    cancelled: Callable[[], bool]
+    deadline: float | None
+    every_growth: bool
+
+    @property
+    def reached(self) -> bool:
+        return self.cancelled() or (self.deadline is not None and time.monotonic() > self.deadline)
+
+
+@dataclass
+class _Tally:
+    indexed: int = 0
+    removed: int = 0
+    unchanged: int = 0
+    embedded: int = 0
+    chunks: int = 0
+    complete: bool = True
+    problems: list[str] = field(default_factory=list)
+
+
+class Filling:
+    """One pass over the sources for one generation."""
+
+    def __init__(
+        self,
+        db: apsw.Connection,
+        target: Generation,
+        sources: Sources,
+        embedder: Embedder,
+        vectors: VectorTables,
+        progress: Progress | None,
+        limits: Limits,
+    ) -> None:
+        self._db = db
+        self._tables = target.tables
+        self._target = target
+        self._sources = sources
+        self._identity = Identity.from_json(target.identity)
+        self._pipeline = self._fitting(embedder.pipeline)
+        self._vectors = vectors
+        self._engines = Engines()
+        self._progress = progress
+        self._limits = limits
+        self._tally = _Tally()
+
+    def _fitting(self, pipeline: EmbeddingPipeline | None) -> EmbeddingPipeline | None:
+        """The pipeline, where its vectors belong into this generation."""
+        if pipeline is None:
+            return None
+        return pipeline if self._sources.identity_of(pipeline).compares_with(self._identity) else None
+
+    def run(self) -> SyncReport:
+        tally = self._tally
+        discovery = self._sources.discover()
+        tally.problems += discovery.problems
+        known = self._known_files()
+        waiting = self._waiting_files()
+        due = [f for f in discovery.files if self._is_due(f, known.get((f.source, f.path)), waiting)]
+        tally.unchanged = len(discovery.files) - len(due)
+        self._engines = self._vectors.for_writing(self._db, self._target)
+        self._remove(set(known) - {(f.source, f.path) for f in discovery.files}, getattr(discovery, "unread", ()))
+        done = 0
+        for group in self._groups(due, known, waiting):
+            self._write(group.prepared)
+            tally.indexed += len({(part.source, part.path) for part in group.prepared})
+            done += group.files
+            self._tell(done, len(due))
+            if self._limits.reached and done < len(due):
+                tally.complete = False
+                break
+        if self._target.state == "building" and self._lost_vectors():
+            tally.complete = False
+        return SyncReport(
+            indexed=tally.indexed,
+            removed=tally.removed,
+            unchanged=tally.unchanged,
+            embedded=tally.embedded,
+            complete=tally.complete,
+            problems=tally.problems,
+        )
+
+    def _tell(self, done: int, total: int) -> None:
+        if self._progress is not None:
+            self._progress(SyncProgress(done, total, self._tally.chunks))
+
+    # What is due
+
+    def _known_files(self) -> dict[tuple[str, str], IndexedFile]:
+        rows = self._db.execute(f"SELECT id, source, path, stamp, hash, resume FROM {self._tables.files}")
+        return {(row[1], row[2]): IndexedFile(*row) for row in rows}
+
+    def _waiting_files(self) -> set[int]:
+        """Files with chunks that still lack a vector, if there is somebody now to make it."""
+        if self._pipeline is None:
+            return set()
+        waiting = "SELECT DISTINCT file_id FROM {} WHERE embedding_id IS NULL"
+        tables = (self._tables.chunks, self._tables.turns)
+        return {number for table in tables for (number,) in self._db.execute(waiting.format(table))}
+
+    def _is_due(self, file: SourceFile, row: IndexedFile | None, waiting: set[int]) -> bool:
+        if row is None or row.number in waiting:
+            return True
+        if row.stamp == file.stamp:
+            return False
+        return self._limits.every_growth or self._sources.grew_enough(file, row)
+
+    def _remove(self, gone: Iterable[tuple[str, str]], unread: Sequence[str]) -> None:
+        for source, path in sorted(gone):
+            # A folder that cannot be read now, such as on a drive that is not there, says nothing of its files.
+            if any(path.startswith(folder) for folder in unread):
+                continue
+            with transaction(self._db):
+                remove_file(self._db, self._tables, self._engines, source, path)
+            self._tally.removed += 1
+
+    # Reading
+
+    def _groups(
+        self, due: Sequence[SourceFile], known: dict[tuple[str, str], IndexedFile], waiting: set[int]
+    ) -> Iterator[_Group]:
+        """Changed files, so many at a time that requests to a provider are full and little is lost to a crash."""
+        group = _Group()
+        for file in due:
+            row = known.get((file.source, file.path))
+            anew = row is not None and row.number in waiting
+            try:
+                prepared = self._sources.prepare(file, row, anew=anew)
+            except OSError as error:
+                self._tally.problems.append(f"{file.path} cannot be read: {error.strerror or error}")
+                prepared = None
+            group.files += 1
+            if isinstance(prepared, Unchanged):
+                self._tally.unchanged += 1
+                with transaction(self._db):
+                    touch_file(self._db, self._tables, file.source, file.path, prepared.stamp)
+            elif prepared is not None:
+                for part in prepared:
+                    group.add(part)
+                    if part.remark:
+                        self._tally.problems.append(f"{file.path}: {part.remark}")
+            if group.is_full:
+                yield group
+                group = _Group()
+        if group.files:
+            yield group
+
+    # Writing
+
+    def _write(self, prepared: Sequence[Prepared]) -> None:
+        vectors = self._embed([piece for each in prepared for piece in (*each.chunks, *each.turns)])
+        left = list(prepared)
+        while left:
+            started = time.monotonic()
+            with transaction(self._db):
+                while left and time.monotonic() - started < _SECONDS_PER_TRANSACTION:
+                    each = left.pop(0)
+                    write_file(self._db, self._tables, self._engines, each, vectors)
+                    self._tally.chunks += len(each.chunks)
+
+    def _embed(self, pieces: Sequence[Piece]) -> dict[bytes, int]:
+        """The embeddings of these texts by their hash: those that were there, and those that could be made."""
+        space_key = self._identity.space
+        if space_key is None or not pieces:
+            return {}
+        texts = {piece.hash: piece.text for piece in pieces}
+        with transaction(self._db):
+            space = space_number(self._db, *space_key)
+            found = vector_ids(self._db, space, list(texts))
+            note_use(self._db, found.values())
+        missing = {text_hash: text for text_hash, text in texts.items() if text_hash not in found}
+        if not missing or self._pipeline is None:
+            return found
+        try:
+            embed_missing(self._pipeline, self._db, space, missing, cancelled=self._limits.cancelled)
+        except EmbeddingCancelledError:
+            self._pipeline = None
+        except ProviderError as error:
+            # What comes now is found by its words; its vectors are made up for at the next sync.
+            self._pipeline = None
+            self._tally.problems.append(f"embedding stopped: {error}")
+        made = vector_ids(self._db, space, list(missing))
+        self._tally.embedded += len(made)
+        return {**found, **made}
+
+    def _lost_vectors(self) -> bool:
+        """Whether the new generation has chunks without a vector, where it is to replace one that has them."""
+        if self._identity.space is None:
+            return False
+        waiting = f"SELECT 1 FROM {self._tables.chunks} WHERE embedding_id IS NULL LIMIT 1"
+        return self._db.execute(waiting).get is not None
+
+
+@dataclass
+class _Group:
+    files: int = 0
+    characters: int = 0
+    chunks: int = 0
+    prepared: list[Prepared] = field(default_factory=list)
+
+    def add(self, prepared: Prepared) -> None:
+        self.prepared.append(prepared)
+        self.chunks += len(prepared.chunks)
+        self.characters += sum(len(chunk.text) for chunk in prepared.chunks)
+
+    @property
+    def is_full(self) -> bool:
+        return self.chunks >= _CHUNKS_AT_ONCE or self.characters >= _CHARACTERS_AT_ONCE or self.files >= 2048

@@ -1,0 +1,160 @@
+"""A generation: one complete set of an index's tables. A rebuild fills the next one while this one serves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import apsw
+
+from memslot_memory_core.index import keywords
+
+State = Literal["live", "building", "retired"]
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The names of a generation's tables."""
+
+    number: int
+
+    @property
+    def files(self) -> str:
+        return f"files_{self.number}"
+
+    @property
+    def chunks(self) -> str:
+        return f"chunks_{self.number}"
+
+    @property
+    def words(self) -> str:
+        return f"fts_{self.number}"
+
+    @property
+    def vectors(self) -> str:
+        return f"vec_{self.number}"
+
+    @property
+    def turns(self) -> str:
+        return f"turns_{self.number}"
+
+    @property
+    def turn_words(self) -> str:
+        return f"turn_fts_{self.number}"
+
+    @property
+    def turn_vectors(self) -> str:
+        return f"turn_vec_{self.number}"
+
+
+@dataclass(frozen=True)
+class Generation:
+    """A row of `generations`: what it was built for, how it is searched, and how much is in it."""
+
+    number: int
+    state: State
+    identity: Mapping[str, Any]
+    engine: str
+    engine_reason: str
+    changes: int
+    files: int
+    chunks: int
+    vectors: int
+    turns: int
+    turn_vectors: int
+    synced_at: float | None
+
+    @property
+    def tables(self) -> Tables:
+        return Tables(self.number)
+
+
+_COLUMNS = "id, state, identity, engine, engine_reason, changes, files, chunks, vectors, turns, turn_vectors, synced_at"
+
+
+def find(db: apsw.Connection, state: State) -> Generation | None:
+    """The newest generation in that state, if there is one."""
+    row = db.execute(f"SELECT {_COLUMNS} FROM generations WHERE state = ? ORDER BY id DESC LIMIT 1", (state,)).get
+    return None if row is None else Generation(row[0], row[1], json.loads(row[2]), *row[3:])
+
+
+def by_number(db: apsw.Connection, number: int) -> Generation | None:
+    """That generation as it is now."""
+    row = db.execute(f"SELECT {_COLUMNS} FROM generations WHERE id = ?", (number,)).get
+    return None if row is None else Generation(row[0], row[1], json.loads(row[2]), *row[3:])
+
+
+def create(db: apsw.Connection, state: State, identity: Mapping[str, Any]) -> Generation:
+    """Make the tables of a new generation; inside the caller's transaction."""
+    written = json.dumps(identity, sort_keys=True)
+    # A number is never used twice: a reader may still have the statements of an older generation prepared.
+    number = 1 + int(db.execute("SELECT coalesce((SELECT value FROM facts WHERE name = 'last_generation'), '0')").get)
+    db.execute("INSERT OR REPLACE INTO facts VALUES ('last_generation', ?)", (str(number),))
+    db.execute("INSERT INTO generations (id, state, identity) VALUES (?, ?, ?)", (number, state, written))
+    tables = Tables(number)
+    db.execute(
+        f"""
+        CREATE TABLE {tables.files} (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            source TEXT NOT NULL,
+            path TEXT NOT NULL,
+            stamp TEXT NOT NULL,
+            hash TEXT NOT NULL,
+            size INTEGER NOT NULL,
+            mtime REAL NOT NULL,
+            private INTEGER NOT NULL,
+            resume TEXT,
+            remark TEXT,
+            UNIQUE (source, path)
+        );
+        CREATE TABLE {tables.chunks} (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            file_id INTEGER NOT NULL REFERENCES {tables.files} (id) ON DELETE CASCADE,
+            start_line INTEGER NOT NULL,
+            end_line INTEGER NOT NULL,
+            text TEXT NOT NULL,
+            hash BLOB NOT NULL,
+            time REAL,
+            embedding_id INTEGER REFERENCES embeddings (id)
+        );
+        CREATE INDEX {tables.chunks}_by_file ON {tables.chunks} (file_id);
+        CREATE INDEX {tables.chunks}_by_embedding ON {tables.chunks} (embedding_id);
+        CREATE TABLE {tables.turns} (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            file_id INTEGER NOT NULL REFERENCES {tables.files} (id) ON DELETE CASCADE,
+            line INTEGER NOT NULL,
+            hash BLOB NOT NULL,
+            embedding_id INTEGER REFERENCES embeddings (id)
+        );
+        CREATE INDEX {tables.turns}_by_file ON {tables.turns} (file_id);
+        CREATE INDEX {tables.turns}_by_embedding ON {tables.turns} (embedding_id);
+        """
+    )
+    keywords.create(db, tables.words)
+    keywords.create(db, tables.turn_words)
+    made = by_number(db, number)
+    assert made is not None
+    return made
+
+
+def publish(db: apsw.Connection, number: int) -> None:
+    """Let a generation take the live one's place; inside the caller's transaction, which is the one step."""
+    db.execute("UPDATE generations SET state = 'retired' WHERE state = 'live'")
+    db.execute("UPDATE generations SET state = 'live' WHERE id = ?", (number,))
+
+
+def drop(db: apsw.Connection, number: int) -> None:
+    """Remove a generation; inside the caller's transaction. Its vector tables are dropped by who knows the engine."""
+    tables = Tables(number)
+    keywords.drop(db, tables.words)
+    keywords.drop(db, tables.turn_words)
+    for table in (tables.turns, tables.chunks, tables.files):
+        db.execute(f"DROP TABLE IF EXISTS {table}")
+    db.execute("DELETE FROM generations WHERE id = ?", (number,))
+
+
+def retired(db: apsw.Connection) -> list[int]:
+    """Generations that nobody searches any more."""
+    return [number for (number,) in db.execute("SELECT id FROM generations WHERE state = 'retired'")]

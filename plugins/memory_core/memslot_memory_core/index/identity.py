@@ -1,0 +1,76 @@
+"""What an index was built for. Another identity means another index."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from memslot import EmbeddingProvider, MemorySearch, key_of
+
+_VECTOR_PARTS = ("provider", "model", "key", "dims")
+_NAMES = {
+    "provider": "the embedding provider",
+    "model": "the embedding model",
+    "key": "the provider's address or headers",
+    "dims": "the length of the vectors",
+    "tokens": "the chunk size",
+    "overlap": "the chunk overlap",
+    "sources": "the sources",
+}
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Provider, chunking and sources of an index; no provider means keywords only."""
+
+    provider: str | None
+    model: str | None
+    key: str | None
+    dims: int | None
+    tokens: int
+    overlap: int
+    sources: tuple[str, ...]
+
+    @classmethod
+    def of(cls, settings: MemorySearch, sources: tuple[str, ...], provider: EmbeddingProvider | None) -> Identity:
+        tokens, overlap, named = settings.chunking.tokens, settings.chunking.overlap, tuple(sorted(sources))
+        if provider is None:
+            return cls(None, None, None, None, tokens, overlap, named)
+        return cls(provider.id, provider.model, key_of(provider), provider.dims, tokens, overlap, named)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Identity:
+        return cls(**{**data, "sources": tuple(data["sources"])})
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @property
+    def space(self) -> tuple[str, str, str] | None:
+        """Which vectors can be compared with each other, or None without a provider."""
+        if self.provider is None or self.model is None or self.key is None:
+            return None
+        return self.provider, self.model, self.key
+
+    def compares_with(self, other: Identity) -> bool:
+        """Whether the vectors of the two can be compared."""
+        return self.provider is not None and all(getattr(self, p) == getattr(other, p) for p in _VECTOR_PARTS)
+
+    def same_layout(self, other: Identity) -> bool:
+        """Whether files are cut into the same chunks."""
+        return (self.tokens, self.overlap, self.sources) == (other.tokens, other.overlap, other.sources)
+
+    def differences(self, other: Identity) -> list[str]:
+        """What has changed from this one to the other, in words."""
+        return [
+            f"{name}: {_shown(getattr(self, part))} → {_shown(getattr(other, part))}" if part != "key" else name
+            for part, name in _NAMES.items()
+            if getattr(self, part) != getattr(other, part)
+        ]
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(value)
+    return "none" if value is None else str(value)

@@ -1,0 +1,292 @@
+"""The keyword leg: an FTS5 table that keeps no copy of the text, and BM25 over all words of a query.
+
+FTS5 ranks every row that holds any word of a query, and common words are in most rows. `search` lets it rank only the
+rows that hold one of the query's rarer words, gives the best of these their full score, and stops when what the
+common words could add to other rows would not lift them among the best.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import apsw
+
+from memslot_memory_core.index.keyword_scoring import FEW_ROWS, FUNCTION, Weighed, inverse_frequency, teach, weights_for
+from memslot_memory_core.index.keyword_scripts import units
+from memslot_memory_core.index.terms import TOKENIZER, Compound, QueryTerms, index_text
+
+Read = Callable[[Sequence[int]], Mapping[int, str]]
+"""Gives the texts of rows, as they were given to `add`."""
+
+MOST_TERMS = 64  # asked for in one search
+_FEW_MATCHES = 1000  # ranking so many rows costs less than thinking about it
+_MOST_MATCHES = 0.3  # of all rows: past that the plain query is as fast
+_LEFT_OUT = 0.25  # of the query's weight: what the common words that are left out may add to a row
+_SURE = 24  # hits that nothing unseen is likely to outdo; the ones behind them are the best of what was seen
+_STEPS = 8  # so many times the limit may get their full score
+# Measured: reading a chunk's text and counting its words, against passing over one entry of a word's list.
+_READING, _PASSING = 50.0, 0.12
+
+
+@dataclass(frozen=True)
+class KeywordHits:
+    """Rows with their BM25 score over all terms, best first.
+
+    `exact` says that these are proved to be the best. Where they are not, no row was seen that would have changed
+    them. `scored` counts the rows that were given a full score.
+    """
+
+    hits: tuple[tuple[int, float], ...]
+    query: Weighed
+    exact: bool
+    scored: int
+
+    @property
+    def sum_idf(self) -> float:
+        return self.query.sum_idf
+
+    @property
+    def document_count(self) -> int:
+        return self.query.rows
+
+
+_Counts = dict[str, tuple[bytes, dict[str, int]]]
+_known: WeakKeyDictionary[apsw.Connection, _Counts] = WeakKeyDictionary()
+"""For each connection that was taught our function, by table: how many rows hold a word, and when this was true."""
+_lock = threading.Lock()
+
+
+def create(db: apsw.Connection, table: str) -> None:
+    """Make an empty keyword table, and the table beside it that tells how often a word occurs."""
+    db.execute(
+        f"CREATE VIRTUAL TABLE {table} USING fts5(text, content='', contentless_delete=1, tokenize=\"{TOKENIZER}\")"
+    )
+    db.execute(f"CREATE VIRTUAL TABLE {table}_vocab USING fts5vocab({table}, row)")
+
+
+def drop(db: apsw.Connection, table: str) -> None:
+    """Remove a keyword table, if it is there."""
+    db.execute(f"DROP TABLE IF EXISTS {table}_vocab")
+    db.execute(f"DROP TABLE IF EXISTS {table}")
+
+
+def add(db: apsw.Connection, table: str, rows: Iterable[tuple[int, str]]) -> None:
+    """Index texts by row id; an id must not be in the table."""
+    db.executemany(
+        f"INSERT INTO {table} (rowid, text) VALUES (?, ?)", ((rowid, index_text(text)) for rowid, text in rows)
+    )
+
+
+def remove(db: apsw.Connection, table: str, rowids: Iterable[int]) -> None:
+    """Take rows out; ids that are not there are no error."""
+    db.executemany(f"DELETE FROM {table} WHERE rowid = ?", ((rowid,) for rowid in rowids))
+
+
+def optimize(db: apsw.Connection, table: str) -> None:
+    """Merge what many transactions wrote into one piece: worth it after a build, not after an edit."""
+    db.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
+
+
+def count(db: apsw.Connection, table: str) -> int:
+    """How many rows are in the table."""
+    return int(db.execute(f"SELECT count(*) FROM {table}_docsize").get)
+
+
+def integrity(db: apsw.Connection, table: str) -> str | None:
+    """What FTS5 finds wrong with the table; None when it is sound."""
+    try:
+        db.execute(f"INSERT INTO {table} ({table}) VALUES ('integrity-check')")
+    except apsw.CorruptError as error:
+        return str(error)
+    return None
+
+
+def frequencies(db: apsw.Connection, table: str, stems: Iterable[str]) -> dict[str, int]:
+    """How many rows hold each word, given as its stem."""
+    wanted = list(dict.fromkeys(stems))
+    known = _meet(db)
+    writing = db.txn_state("main") == apsw.SQLITE_TXN_WRITE  # the stamp is written when the transaction ends
+    stamp = b"" if writing else _stamp(db, table)
+    stored = known.get(table)
+    counted = dict(stored[1]) if stored is not None and stored[0] == stamp and not writing else {}
+    missing = [stem for stem in wanted if stem not in counted]
+    if missing:
+        query = f"SELECT doc FROM {table}_vocab WHERE term = ?"
+        counted |= {stem: db.execute(query, (stem,)).get or 0 for stem in missing}
+        if not writing and _stamp(db, table) == stamp:
+            known[table] = (stamp, counted)
+    return {stem: counted[stem] for stem in wanted}
+
+
+def weigh(db: apsw.Connection, table: str, terms: QueryTerms) -> Weighed:
+    """Weigh a query's terms by how rare they are in the table, and settle which of them are asked for."""
+    found = frequencies(db, table, terms.stems)
+    # A word's parts, or a run's letters, stand in for what occurs nowhere.
+    instead = [
+        each
+        for compound in terms.compounds
+        if not any(found.get(stem) for stem in compound.stems)
+        for each in compound.instead
+    ]
+    found |= frequencies(db, table, [term.stem for term in instead])
+    words = {term.stem: term.word for term in (*instead, *terms.terms)}
+    rows, length = _totals(db, table)  # after the counting, which brings a writer's own rows into the table
+    present = sorted((stem for stem in found if found[stem]), key=lambda stem: (found[stem], stem))[:MOST_TERMS]
+    unsaid = _between_words(terms.compounds, found)
+    absent = [stem for stem in found if not found[stem] and stem not in unsaid][: MOST_TERMS - len(present)]
+    idf = {stem: inverse_frequency(rows, found[stem]) for stem in (*present, *absent)}
+    return Weighed(
+        rows=rows,
+        mean_length=length / rows if rows else 0.0,
+        asked=tuple(present),
+        words={stem: words[stem] for stem in present},
+        frequency={stem: found[stem] for stem in present},
+        idf=idf,
+        sum_idf=sum(idf.values()),
+    )
+
+
+def search(
+    db: apsw.Connection, table: str, query: Weighed, limit: int, *, read: Read | None = None, exact: bool = False
+) -> KeywordHits:
+    """The rows that score best for a query, at most `limit`.
+
+    With `read` a large table is searched faster: the texts of a few hundred rows cost less than the lists of common
+    words. `exact` asks for the proved answer whatever it costs.
+    """
+    if not query.asked or limit < 1:
+        return KeywordHits((), query, exact=True, scored=0)
+    if query.rows < FEW_ROWS:
+        # FTS5's own ranking knows nothing of our weights for small tables.
+        scores = _pass_over(db, table, query, None)
+        return KeywordHits(_best(scores, limit), query, exact=True, scored=len(scores))
+    rare = _rarer(query)
+    if not exact and len(rare) < len(query.asked):
+        answer = _search_rare(db, table, query, rare, limit, read)
+        if answer is not None:
+            return answer
+    hits = _rank(db, table, query, query.asked, limit)
+    return KeywordHits(_best(dict(hits), limit), query, exact=True, scored=len(hits))
+
+
+def score(
+    db: apsw.Connection, table: str, query: Weighed, rowids: Sequence[int], *, read: Read | None = None
+) -> dict[int, float]:
+    """The BM25 score over all terms for the rows named; 0.0 where none of them occurs."""
+    if not query.asked or not rowids:
+        return dict.fromkeys(rowids, 0.0)
+    if read is not None and _reading_is_cheaper(query, len(rowids)):
+        texts = read(rowids)
+        return {rowid: query.score_text(texts[rowid]) if rowid in texts else 0.0 for rowid in rowids}
+    return dict.fromkeys(rowids, 0.0) | _pass_over(db, table, query, rowids)
+
+
+def _search_rare(
+    db: apsw.Connection, table: str, query: Weighed, rare: Sequence[str], limit: int, read: Read | None
+) -> KeywordHits | None:
+    """Search by the rarer words; None when rows without them may be among the best."""
+    most = _STEPS * limit
+    partial = _rank(db, table, query, rare, most)
+    addable = query.ceiling(query.asked[len(rare) :])
+    reading = read is not None and _reading_is_cheaper(query, 2 * limit)
+    full: dict[int, float] = {}
+    added = 0.0
+    while len(full) < len(partial):
+        taken = partial[len(full) :][: limit if reading else most]
+        full |= score(db, table, query, [rowid for rowid, _ in taken], read=read if reading else None)
+        added = max(added, *(full[rowid] - part for rowid, part in taken))
+        # What the next row has of the rarer words; the rows without any have nothing of them.
+        beyond = taken[-1][1] if len(full) < len(partial) or len(partial) == most else 0.0
+        best = _best(full, limit)
+        if len(best) == limit and best[:_SURE][-1][1] >= beyond + min(added, addable):
+            return KeywordHits(best, query, exact=best[-1][1] >= beyond + addable, scored=len(full))
+    return None
+
+
+def _rarer(query: Weighed) -> tuple[str, ...]:
+    """The terms to search by: the rarest, and so many more that the ones left out weigh little."""
+    matches = 0
+    for number, stem in enumerate(query.asked):
+        few = matches + query.frequency[stem] <= _FEW_MATCHES
+        if number and not few and query.ceiling(query.asked[number:]) <= _LEFT_OUT * query.sum_idf:
+            return query.asked[:number]
+        matches += query.frequency[stem]
+        if not few and matches > _MOST_MATCHES * query.rows:
+            break
+    return query.asked
+
+
+def _rank(db: apsw.Connection, table: str, query: Weighed, stems: Sequence[str], limit: int) -> list[tuple[int, float]]:
+    """FTS5's own ranking of the rows that hold any of the words."""
+    found = db.execute(f"SELECT rowid, -rank FROM {table}(?) ORDER BY rank LIMIT ?", (_any_of(query, stems), limit))
+    return [(rowid, r) for rowid, r in found]
+
+
+def _pass_over(db: apsw.Connection, table: str, query: Weighed, rowids: Sequence[int] | None) -> dict[int, float]:
+    """Full scores of the rows named, or of all that match, in one pass over the lists of the query's words."""
+    _meet(db)
+    # The plus sign keeps FTS5 from looking up each id by itself, which costs a query each.
+    named = "" if rowids is None else f"AND +rowid IN ({','.join(map(str, rowids))})"
+    with weights_for(query) as key:
+        found = db.execute(
+            f"SELECT rowid, {FUNCTION}({table}, ?) FROM {table} WHERE {table} MATCH ? {named}",
+            (key, _any_of(query, query.asked)),
+        )
+        return dict(found)
+
+
+def _reading_is_cheaper(query: Weighed, rows: int) -> bool:
+    return rows * _READING < sum(query.frequency.values()) * _PASSING
+
+
+def _best(scores: Mapping[int, float], limit: int) -> tuple[tuple[int, float], ...]:
+    return tuple(sorted(scores.items(), key=lambda hit: (-hit[1], hit[0]))[:limit])
+
+
+def _any_of(query: Weighed, stems: Iterable[str]) -> str:
+    return " OR ".join('"' + query.words[stem].replace('"', '""') + '"' for stem in stems)
+
+
+def _between_words(compounds: Iterable[Compound], found: Mapping[str, int]) -> set[str]:
+    """Pairs of an unspaced run that are no word: they occur nowhere, and the pairs that overlap them do."""
+    unsaid: set[str] = set()
+    for compound in compounds:
+        for before, pair, after in zip(compound.stems, compound.stems[1:], compound.stems[2:], strict=False):
+            if found.get(before) and not found.get(pair) and found.get(after) and _overlap(before, pair, after):
+                unsaid.add(pair)
+    return unsaid
+
+
+def _overlap(before: str, pair: str, after: str) -> bool:
+    letters = units(pair)
+    return len(letters) == 2 and before.endswith(letters[0]) and after.startswith(letters[1])
+
+
+def _meet(db: apsw.Connection) -> _Counts:
+    with _lock:
+        counts = _known.get(db)
+        if counts is None:
+            teach(db)
+            counts = _known[db] = {}
+        return counts
+
+
+def _stamp(db: apsw.Connection, table: str) -> bytes:
+    """Bytes that change with each change of the table: FTS5's own records of its totals and its segments."""
+    return b"|".join(block for (block,) in db.execute(f"SELECT block FROM {table}_data WHERE id IN (1, 10)"))
+
+
+def _totals(db: apsw.Connection, table: str) -> tuple[int, int]:
+    """How many rows and how many tokens are in the table: FTS5 keeps both in its first record."""
+    record = db.execute(f"SELECT block FROM {table}_data WHERE id = 1").get or b""
+    numbers = []
+    value = 0
+    for byte in record:
+        value = value << 7 | byte & 0x7F
+        if byte < 0x80:
+            numbers.append(value)
+            value = 0
+    return (numbers[0], numbers[1]) if len(numbers) >= 2 else (0, 0)

@@ -1,0 +1,92 @@
+"""Builds an index beside the one that serves, and lets it take over in one step."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import apsw
+
+from memslot_memory_core.index import generation as generations
+from memslot_memory_core.index.embeddings import space_number
+from memslot_memory_core.index.generation import Generation
+from memslot_memory_core.index.identity import Identity
+from memslot_memory_core.index.schema import transaction
+from memslot_memory_core.index.vector_tables import VectorTables
+
+_CHARACTERS_PER_TOKEN = 4
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What would have to be embedded anew."""
+
+    chunks: int
+    tokens: int
+
+
+def cost(db: apsw.Connection, live: Generation, wanted: Identity) -> Cost:
+    """What a rebuild would embed, as far as the live index tells: nothing that is in the cache already."""
+    if wanted.space is None:
+        return Cost(0, 0)
+    chunks = live.tables.chunks
+    if not wanted.same_layout(Identity.from_json(live.identity)):
+        # Cut in another way, hardly a text is one that was embedded before; new sources alone change no text.
+        if _same_chunking(wanted, Identity.from_json(live.identity)):
+            return _uncached(db, chunks, wanted)
+        count, characters = db.execute(f"SELECT count(*), coalesce(sum(length(text)), 0) FROM {chunks}").get
+        return Cost(count, characters // _CHARACTERS_PER_TOKEN)
+    return _uncached(db, chunks, wanted)
+
+
+def _same_chunking(one: Identity, other: Identity) -> bool:
+    return (one.tokens, one.overlap) == (other.tokens, other.overlap)
+
+
+def _uncached(db: apsw.Connection, chunks: str, wanted: Identity) -> Cost:
+    assert wanted.space is not None
+    with transaction(db):
+        space = space_number(db, *wanted.space)
+    count, characters = db.execute(
+        f"SELECT count(*), coalesce(sum(length(c.text)), 0) FROM {chunks} c WHERE NOT EXISTS "
+        "(SELECT 1 FROM embeddings e WHERE e.space_id = ? AND e.text_hash = c.hash)",
+        (space,),
+    ).get
+    return Cost(count, characters // _CHARACTERS_PER_TOKEN)
+
+
+def begin(db: apsw.Connection, wanted: Identity, vectors: VectorTables, *, afresh: bool) -> Generation:
+    """The generation that is being built: one that was interrupted goes on, unless all is to be done afresh."""
+    building = generations.find(db, "building")
+    if building is not None:
+        if not afresh and Identity.from_json(building.identity) == wanted:
+            return building
+        _drop(db, building.number, vectors)
+    with transaction(db):
+        return generations.create(db, "building", wanted.to_json())
+
+
+def publish(db: apsw.Connection, target: Generation, vectors: VectorTables) -> None:
+    """From here on every new search sees the new generation; those that run see the old one to their end."""
+    vectors.settle(db, generations.by_number(db, target.number) or target)
+    with transaction(db):
+        generations.publish(db, target.number)
+    clean_up(db, vectors)
+
+
+def clean_up(db: apsw.Connection, vectors: VectorTables) -> None:
+    """Drop generations that were replaced, also by a process that was killed before it could."""
+    for number in generations.retired(db):
+        _drop(db, number, vectors)
+
+
+def rename(db: apsw.Connection, live: Generation, identity: Identity) -> None:
+    """Say what a generation is for from now on; inside the caller's transaction."""
+    written = json.dumps(identity.to_json(), sort_keys=True)
+    db.execute("UPDATE generations SET identity = ? WHERE id = ?", (written, live.number))
+
+
+def _drop(db: apsw.Connection, number: int, vectors: VectorTables) -> None:
+    with transaction(db):
+        vectors.drop(db, number)
+        generations.drop(db, number)

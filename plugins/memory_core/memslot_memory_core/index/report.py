@@ -1,0 +1,77 @@
+"""What a sync did, and what stands in the way of a rebuild."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Progress = Callable[["SyncProgress"], None]
+
+
+@dataclass(frozen=True)
+class SyncProgress:
+    """How far a sync is, for a bar."""
+
+    files: int
+    total: int
+    chunks: int
+    phase: str = "indexing"
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """The settings ask for another index than the one there is: what differs, and what building it would cost."""
+
+    differences: Sequence[str]
+    chunks: int
+    tokens: int
+    provider: str | None
+
+    @property
+    def sentence(self) -> str:
+        cost = f"{self.chunks:,} chunks, about {self.tokens:,} tokens"
+        receiver = f" sent to {self.provider}" if self.provider else ""
+        return (
+            f"the index was built with other settings ({'; '.join(self.differences)}); a rebuild means {cost}{receiver}"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "differences": list(self.differences),
+            "chunks": self.chunks,
+            "tokens": self.tokens,
+            "provider": self.provider,
+        }
+
+
+@dataclass(frozen=True)
+class SyncReport:
+    """What changed, and what did not work; `complete` is false where a limit or a cancellation ended it early."""
+
+    indexed: int = 0
+    removed: int = 0
+    unchanged: int = 0
+    embedded: int = 0
+    rebuilt: bool = False
+    complete: bool = True
+    problems: Sequence[str] = field(default_factory=tuple)
+    mismatch: Mismatch | None = None
+    seconds: float = 0.0
+
+    @property
+    def changed(self) -> bool:
+        return bool(self.indexed or self.removed or self.rebuilt)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "indexed": self.indexed,
+            "removed": self.removed,
+            "unchanged": self.unchanged,
+            "embedded": self.embedded,
+            "rebuilt": self.rebuilt,
+            "complete": self.complete,
+            "problems": list(self.problems),
+            "mismatch": None if self.mismatch is None else self.mismatch.to_json(),
+            "seconds": round(self.seconds, 3),
+        }

@@ -1,0 +1,102 @@
+"""The tables of an index file, and how an older file becomes a newer one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import apsw
+
+from memslot_memory_core.index.connection import IndexTooNewError
+
+
+def _create(db: apsw.Connection) -> None:
+    db.execute(
+        """
+        CREATE TABLE generations (
+            id INTEGER PRIMARY KEY,
+            state TEXT NOT NULL CHECK (state IN ('live', 'building', 'retired')),
+            identity TEXT NOT NULL,
+            engine TEXT NOT NULL DEFAULT 'numpy',
+            engine_reason TEXT NOT NULL DEFAULT '',
+            changes INTEGER NOT NULL DEFAULT 0,
+            files INTEGER NOT NULL DEFAULT 0,
+            chunks INTEGER NOT NULL DEFAULT 0,
+            vectors INTEGER NOT NULL DEFAULT 0,
+            turns INTEGER NOT NULL DEFAULT 0,
+            turn_vectors INTEGER NOT NULL DEFAULT 0,
+            synced_at REAL
+        );
+        CREATE UNIQUE INDEX one_live_generation ON generations (state) WHERE state = 'live';
+        CREATE TABLE spaces (
+            id INTEGER PRIMARY KEY,
+            provider TEXT NOT NULL,
+            model TEXT NOT NULL,
+            key TEXT NOT NULL,
+            UNIQUE (provider, model, key)
+        );
+        CREATE TABLE embeddings (
+            id INTEGER PRIMARY KEY,
+            space_id INTEGER NOT NULL REFERENCES spaces (id),
+            text_hash BLOB NOT NULL,
+            vector BLOB NOT NULL,
+            used_at INTEGER NOT NULL,
+            UNIQUE (space_id, text_hash)
+        );
+        CREATE INDEX embeddings_by_use ON embeddings (used_at);
+        CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+        """
+    )
+
+
+MIGRATIONS: Sequence[Callable[[apsw.Connection], None]] = (_create,)
+"""Step n takes a file from version n to n + 1; the file's `user_version` counts the steps it has had."""
+
+
+def prepare(db: apsw.Connection) -> None:
+    """Bring a file to the newest schema; safe with other processes doing the same."""
+    if _version(db) == len(MIGRATIONS):
+        return
+    with transaction(db):
+        version = _version(db)  # another process may have been faster
+        if version > len(MIGRATIONS):
+            raise IndexTooNewError(
+                f"the index was written by a newer memslot (schema {version}, this one knows {len(MIGRATIONS)}); "
+                "upgrade memslot, or delete the index file to have it built again"
+            )
+        for step in MIGRATIONS[version:]:
+            step(db)
+        db.pragma("user_version", len(MIGRATIONS))
+
+
+def is_prepared(db: apsw.Connection) -> bool:
+    """Whether the file has all tables; a newer file's error is raised by `prepare`."""
+    return _version(db) == len(MIGRATIONS)
+
+
+def _version(db: apsw.Connection) -> int:
+    return int(db.pragma("user_version"))
+
+
+class transaction:  # noqa: N801  it reads as a statement: with transaction(db)
+    """One write transaction: all of it or nothing. It waits for another writer and cannot fail half-way for one."""
+
+    def __init__(self, db: apsw.Connection) -> None:
+        self._db = db
+
+    def __enter__(self) -> apsw.Connection:
+        self._db.execute("BEGIN IMMEDIATE")
+        return self._db
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            try:
+                self._db.execute("COMMIT")
+            except BaseException:
+                self._roll_back()
+                raise
+        else:
+            self._roll_back()
+
+    def _roll_back(self) -> None:
+        if self._db.in_transaction:  # SQLite ends some by itself, such as on a full disk
+            self._db.execute("ROLLBACK")

@@ -1,0 +1,158 @@
+"""An index file in use: many readers, each with a snapshot of its own, and one writer."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import apsw
+
+from memslot_memory_core.index import generation as generations
+from memslot_memory_core.index.connection import DAMAGE, IndexFault, file_identity, move_aside, open_index, open_to_read
+from memslot_memory_core.index.generation import Generation
+from memslot_memory_core.index.lock import writer_lock
+from memslot_memory_core.index.schema import is_prepared, prepare
+
+_MOST_IDLE = 8
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The index as it was at one moment, whatever is written meanwhile."""
+
+    db: apsw.Connection
+    generation: Generation
+
+
+class IndexFile:
+    """One agent's index. Used from several threads; other processes may use the same file."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self._lock = threading.Lock()
+        self._idle: list[apsw.Connection] = []
+        self._opened_as: tuple[int, int] | None = None
+        self._closed = False
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Snapshot | None]:
+        """The live generation, all reads of it from one moment; None where nothing was ever indexed."""
+        db = self._take()
+        if db is None:
+            yield None
+            return
+        try:
+            with _read_transaction(db):
+                live = generations.find(db, "live") if is_prepared(db) else None
+                yield None if live is None else Snapshot(db, live)
+        except BaseException:
+            _close(db)
+            raise
+        self._give_back(db)
+
+    @contextmanager
+    def writer(
+        self, *, wait_seconds: float = 0.0, cancelled: Callable[[], bool] | None = None
+    ) -> Iterator[apsw.Connection]:
+        """The one connection that may write, with the newest schema. Raises IndexBusyError for another writer.
+
+        A file that is no database, or not a whole one, is moved aside first: what it held can be read again.
+        """
+        with writer_lock(self.file, wait_seconds=wait_seconds, cancelled=cancelled):
+            db = self._open_writer()
+            try:
+                yield db
+            finally:
+                _close(db)
+
+    def _open_writer(self) -> apsw.Connection:
+        for attempt in (1, 2):
+            db = None
+            try:
+                db = open_index(self.file)
+                prepare(db)
+                generations.find(db, "live")
+                return db
+            except DAMAGE:
+                if db is not None:
+                    _close(db)
+                if attempt == 2:
+                    raise
+                move_aside(self.file)
+            except (apsw.Error, OSError) as error:
+                if db is not None:
+                    _close(db)
+                raise IndexFault(f"the index {self.file} cannot be opened for writing: {_reason(error)}") from error
+        raise AssertionError("unreachable")
+
+    def discard(self) -> None:
+        """Take a file that turned out to be damaged out of the way; the next writer builds a new one."""
+        with writer_lock(self.file, wait_seconds=30):
+            self.forget_readers()
+            if self.file.exists():
+                move_aside(self.file)
+
+    def forget_readers(self) -> None:
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for db in idle:
+            _close(db)
+
+    def close(self) -> None:
+        self._closed = True
+        self.forget_readers()
+
+    def _take(self) -> apsw.Connection | None:
+        if self._closed:
+            raise IndexFault("this memory is closed")
+        identity = file_identity(self.file)
+        if identity is None:
+            self.forget_readers()
+            return None
+        with self._lock:
+            stale: list[apsw.Connection] = []
+            if identity != self._opened_as:  # deleted or replaced under us
+                stale, self._idle, self._opened_as = self._idle, [], identity
+            db = self._idle.pop() if self._idle else None
+        for each in stale:
+            _close(each)
+        if db is not None:
+            return db
+        try:
+            return open_to_read(self.file)
+        except DAMAGE:
+            raise
+        except (apsw.Error, OSError) as error:
+            raise IndexFault(f"the index {self.file} cannot be opened: {_reason(error)}") from error
+
+    def _give_back(self, db: apsw.Connection) -> None:
+        with self._lock:
+            if not self._closed and len(self._idle) < _MOST_IDLE:
+                self._idle.append(db)
+                return
+        _close(db)
+
+
+@contextmanager
+def _read_transaction(db: apsw.Connection) -> Iterator[None]:
+    db.execute("BEGIN")
+    try:
+        yield
+    finally:
+        with contextlib.suppress(apsw.Error):
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+
+
+def _close(db: apsw.Connection) -> None:
+    with contextlib.suppress(apsw.Error):
+        db.close()
+
+
+def _reason(error: Exception) -> str:
+    strerror = getattr(error, "strerror", None)
+    return str(strerror or error)

@@ -1,0 +1,139 @@
+"""Makes the index equal to what is on disk: finds what changed, embeds it, writes it file by file."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import apsw
+from memslot import EmbeddingPipeline
+
+from memslot_memory_core.index import generation as generations
+from memslot_memory_core.index import rebuild
+from memslot_memory_core.index.embeddings import EmbeddingStore, prune
+from memslot_memory_core.index.facts import Facts
+from memslot_memory_core.index.filling import Filling, Limits
+from memslot_memory_core.index.generation import Generation
+from memslot_memory_core.index.identity import Identity
+from memslot_memory_core.index.preparing import Sources
+from memslot_memory_core.index.report import Mismatch, Progress, SyncReport
+from memslot_memory_core.index.schema import transaction
+from memslot_memory_core.index.store import IndexFile
+from memslot_memory_core.index.vector_tables import VectorTables
+
+
+@dataclass(frozen=True)
+class Embedder:
+    """Who makes vectors now: nobody, or a pipeline whose use is free or may cost money."""
+
+    pipeline: EmbeddingPipeline | None = None
+    free: bool = True
+    absent: str | None = None
+    """Why there is nobody, where somebody was asked for."""
+
+
+class Synchronizer:
+    """Keeps one agent's index in step. One run at a time: the index's own lock sees to that."""
+
+    def __init__(
+        self,
+        index: IndexFile,
+        sources: Sources,
+        embeddings: EmbeddingStore,
+        vectors: VectorTables,
+        *,
+        identity: Callable[[EmbeddingPipeline | None], Identity],
+        keep_embeddings: int,
+    ) -> None:
+        self._index = index
+        self._sources = sources
+        self._embeddings = embeddings
+        self._vectors = vectors
+        self._identity = identity
+        self._keep_embeddings = keep_embeddings
+
+    def run(
+        self,
+        embedder: Embedder,
+        *,
+        force: bool = False,
+        every_growth: bool = False,
+        progress: Progress | None = None,
+        cancelled: Callable[[], bool] = lambda: False,
+        seconds: float | None = None,
+        wait_seconds: float = 0.0,
+    ) -> SyncReport:
+        """Bring the index up to date; `force` builds it anew beside the old one.
+
+        `every_growth` also takes transcripts that grew by less than the settings wait for. Raises IndexBusyError
+        when another process is at it, and IndexFault where the index cannot be written.
+        """
+        started = time.monotonic()
+        deadline = None if seconds is None else started + seconds
+        with self._index.writer(wait_seconds=wait_seconds, cancelled=cancelled) as db:
+            self._embeddings.attach(db)
+            try:
+                limits = Limits(cancelled, deadline, every_growth or force)
+                report = self._run(db, embedder, force, progress, limits)
+            finally:
+                self._embeddings.attach(None)
+        return replace(report, seconds=time.monotonic() - started)
+
+    def _run(
+        self, db: apsw.Connection, embedder: Embedder, force: bool, progress: Progress | None, limits: Limits
+    ) -> SyncReport:
+        rebuild.clean_up(db, self._vectors)
+        target, mismatch = self._target(db, embedder, force)
+        filling = Filling(db, target, self._sources, embedder, self._vectors, progress, limits)
+        report = filling.run()
+        is_new = target.state == "building"
+        if is_new and report.complete:
+            rebuild.publish(db, target, self._vectors)
+        if report.complete or not is_new:
+            self._settle(db, target, report)
+        problems = [*report.problems]
+        if embedder.absent is not None:
+            problems.append(embedder.absent)
+        if mismatch is not None:
+            problems.append(mismatch.sentence)
+        return replace(report, problems=problems, mismatch=mismatch, rebuilt=is_new and report.complete)
+
+    def _target(self, db: apsw.Connection, embedder: Embedder, force: bool) -> tuple[Generation, Mismatch | None]:
+        """The generation to write to: the live one, or one that will take its place."""
+        wanted = self._identity(embedder.pipeline)
+        live = generations.find(db, "live")
+        if live is None:
+            with transaction(db):
+                return generations.create(db, "live", wanted.to_json()), None
+        there = Identity.from_json(live.identity)
+        if wanted.provider is None:
+            # Nobody embeds now: vectors that are there stay, and wait for somebody who can use them.
+            wanted = replace(wanted, provider=there.provider, model=there.model, key=there.key, dims=there.dims)
+        if there.provider is None and there.same_layout(wanted) and wanted != there and not force:
+            # Built by keywords alone: every chunk is simply one that waits for its vector.
+            with transaction(db):
+                rebuild.rename(db, live, wanted)
+            live = generations.find(db, "live")
+            assert live is not None
+            return live, None
+        if wanted == there and not force:
+            return live, None
+        cost = rebuild.cost(db, live, wanted)
+        if force or embedder.free or cost.chunks == 0:
+            return rebuild.begin(db, wanted, self._vectors, afresh=force), None
+        return live, Mismatch(there.differences(wanted), cost.chunks, cost.tokens, wanted.provider)
+
+    def _settle(self, db: apsw.Connection, target: Generation, report: SyncReport) -> None:
+        """What is due once the rows are right: the vector tables' shape, unused vectors, the time."""
+        now = generations.by_number(db, target.number)
+        if now is None:
+            return
+        self._vectors.settle(db, now)
+        if report.changed:
+            prune(db, [now.number], self._keep_embeddings)
+        with transaction(db):
+            db.execute("UPDATE generations SET synced_at = ? WHERE id = ?", (time.time(), target.number))
+            Facts(db).write_problems(report.problems)
+        if report.changed:
+            db.execute("PRAGMA optimize")

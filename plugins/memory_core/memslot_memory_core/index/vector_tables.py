@@ -1,0 +1,146 @@
+"""The vector tables of each generation: which engine serves them, and that they are in step with the chunks."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from typing import Literal
+
+import apsw
+
+from memslot_memory_core.index.generation import Generation, Tables
+from memslot_memory_core.index.schema import transaction
+from memslot_memory_core.index.vectors.choose import Wanted, choose_engine, make_engine
+from memslot_memory_core.index.vectors.engine import State, VectorEngine, VectorTable
+from memslot_memory_core.index.vectors.loading import engine_of, is_usable, load
+from memslot_memory_core.index.writing import Engines
+
+Kind = Literal["chunks", "turns"]
+
+
+class VectorTables:
+    """Knows the engine that the settings ask for, and keeps what an engine remembers between two searches."""
+
+    def __init__(self, wanted: Wanted = "auto", extension_path: str | None = None) -> None:
+        self._wanted = wanted
+        self._extension_path = extension_path
+        self._lock = threading.Lock()
+        self._engines: dict[tuple[int, Kind, str], VectorEngine] = {}
+
+    # For the writer
+
+    def for_writing(self, db: apsw.Connection, generation: Generation) -> Engines:
+        """The engines whose tables must follow each change; none where vectors are searched without tables."""
+        if generation.engine == "numpy" or _dims(generation) is None:
+            return Engines()
+        tables = dict(_tables(generation))
+        lack = self.load(db, generation.engine)
+        if lack is None and all(is_usable(db, table.name) for table in tables.values()):
+            return Engines(
+                make_engine(generation.engine, tables["chunks"]), make_engine(generation.engine, tables["turns"])
+            )
+        # Tables that cannot follow would be wrong soon: from now on the vectors themselves are searched. A later
+        # writer that can use the tables makes them anew.
+        with transaction(db):
+            self._note(db, generation.number, "numpy", f"{generation.engine} cannot be written here: {lack}")
+        return Engines()
+
+    def settle(self, db: apsw.Connection, generation: Generation) -> None:
+        """After a sync: choose the engine for the size the index has now, and bring its tables into shape."""
+        dims = _dims(generation)
+        if dims is None:
+            return
+        choice = choose_engine(
+            self._wanted,
+            rows=generation.vectors + generation.turn_vectors,
+            dims=dims,
+            loads=lambda name: self.load(db, name),
+            current=generation.engine,
+        )
+        engines = [make_engine(choice.name, table) for _, table in _tables(generation)]
+        name, reason = choice.name, choice.reason
+        in_shape = name == "numpy" or all(is_usable(db, table.name) for _, table in _tables(generation))
+        if name != generation.engine or not in_shape:
+            with transaction(db):
+                if self.drop(db, generation.number):
+                    for engine in engines:
+                        engine.create(db)
+                        engine.fill(db)
+                else:
+                    name, reason = "numpy", "tables of another engine are in the way that cannot be loaded here"
+                self._note(db, generation.number, name, reason)
+        elif reason != generation.engine_reason:
+            with transaction(db):
+                self._note(db, generation.number, name, reason)
+        for engine in engines:
+            with transaction(db):
+                engine.maintain(db)
+
+    def drop(self, db: apsw.Connection, number: int) -> bool:
+        """Remove a generation's vector tables; inside the caller's transaction. False where one cannot be removed."""
+        is_gone = True
+        tables = Tables(number)
+        for table in (tables.vectors, tables.turn_vectors):
+            name = engine_of(db, table)
+            if name is None:
+                continue
+            if self.load(db, name) is None:
+                db.execute(f"DROP TABLE {table}")
+            else:
+                is_gone = False
+        return is_gone
+
+    @staticmethod
+    def _note(db: apsw.Connection, number: int, engine: str, reason: str) -> None:
+        db.execute(
+            "UPDATE generations SET engine = ?, engine_reason = ?, changes = changes + 1 WHERE id = ?",
+            (engine, reason, number),
+        )
+
+    # For readers
+
+    def for_reading(self, db: apsw.Connection, generation: Generation, kind: Kind) -> tuple[VectorEngine, str | None]:
+        """The engine to search with, and why it is not the one of the index, if so."""
+        name, reason = generation.engine, None
+        table = dict(_tables(generation))[kind]
+        if name != "numpy":
+            lack = self.load(db, name)
+            if lack is not None or not is_usable(db, table.name):
+                name, reason = "numpy", f"{generation.engine} cannot be used here: {lack}"
+        with self._lock:
+            engine = self._engines.get((generation.number, kind, name))
+            if engine is None:
+                for key in [key for key in self._engines if key[0] < generation.number - 1]:
+                    del self._engines[key]
+                engine = self._engines[generation.number, kind, name] = make_engine(name, table)
+        return engine, reason
+
+    def load(self, db: apsw.Connection, name: str) -> str | None:
+        """Make an engine usable on a connection; None, or why it is not."""
+        with contextlib.suppress(apsw.Error):
+            return load(db, name, extension_path=self._extension_path)
+        return f"{name} could not be loaded"
+
+
+def state_of(generation: Generation, kind: Kind) -> State:
+    """What tells an engine that remembers vectors whether they are still the same."""
+    return generation.changes, generation.vectors if kind == "chunks" else generation.turn_vectors
+
+
+def table_of(generation: Generation, kind: Kind) -> VectorTable:
+    """The canonical vectors of a generation's chunks or turns."""
+    return dict(_tables(generation))[kind]
+
+
+def _tables(generation: Generation) -> Iterator[tuple[Kind, VectorTable]]:
+    tables = generation.tables
+    dims = _dims(generation) or 1
+    for kind, name, rows in (("chunks", tables.vectors, tables.chunks), ("turns", tables.turn_vectors, tables.turns)):
+        select = f"SELECT r.id, e.vector FROM {rows} r JOIN embeddings e ON e.id = r.embedding_id"
+        yield kind, VectorTable(name, dims, select)  # type: ignore[misc]
+
+
+def _dims(generation: Generation) -> int | None:
+    dims = generation.identity.get("dims")
+    return int(dims) if dims else None

@@ -1,0 +1,81 @@
+"""Which vector engine an index uses, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
+
+from memslot_memory_core.index.vectors.engine import DIMS, VectorEngine, VectorTable
+
+if TYPE_CHECKING:
+    EngineName = Literal["sqlite-vec", "vec1", "numpy"]
+
+Wanted = Literal["auto", "sqlite-vec", "vec1", "numpy"]
+
+LARGE = 2_000_000
+"""Numbers (rows times dimensions) from which on vec1 is chosen; sqlite-vec takes some 4 ms to compare so many."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An engine's name, and the reason for it as the status shows it."""
+
+    name: EngineName
+    reason: str
+
+
+def choose_engine(
+    wanted: Wanted, *, rows: int, dims: int, loads: Callable[[str], str | None], current: str | None = None
+) -> Choice:
+    """The engine for so many vectors. `loads` tells why an engine cannot be used here, None if it can.
+
+    `current` is the engine of the table that is there: a table that has become smaller keeps it until it is half
+    as large as what made for the choice, so that an index at the border is not rewritten time and again.
+    """
+    if wanted not in get_args(Wanted):
+        raise ValueError(f"there is no vector engine {wanted!r}; choose one of {', '.join(get_args(Wanted))}")
+    if wanted == "numpy":
+        return Choice("numpy", "asked for in the settings")
+    if wanted != "auto":
+        lack = _lack(wanted, dims, loads)
+        if lack is None:
+            return Choice(wanted, "asked for in the settings")
+        return Choice("numpy", f"{wanted} was asked for and cannot be used: {lack}")
+    size = f"{rows:,} vectors of {dims:,} numbers"
+    large = rows * dims >= (LARGE // 2 if current == "vec1" else LARGE)
+    first, second = _order(large)
+    lack = _lack(first, dims, loads)
+    if lack is None:
+        return Choice(first, f"the fastest for {size}" if large else f"the default for {size}")
+    other_lack = _lack(second, dims, loads)
+    if other_lack is None:
+        return Choice(second, f"{first} cannot be used: {lack}")
+    return Choice("numpy", f"no extension can be used; {first}: {lack}; {second}: {other_lack}")
+
+
+def make_engine(name: str, table: VectorTable) -> VectorEngine:
+    """The engine of that name, for that table."""
+    if name == "sqlite-vec":
+        from memslot_memory_core.index.vectors.vec0 import SqliteVecEngine
+
+        return SqliteVecEngine(table)
+    if name == "vec1":
+        from memslot_memory_core.index.vectors.vec1 import Vec1Engine
+
+        return Vec1Engine(table)
+    if name == "numpy":
+        from memslot_memory_core.index.vectors.in_memory import NumpyEngine
+
+        return NumpyEngine(table)
+    raise ValueError(f"there is no vector engine {name!r}")
+
+
+def _order(large: bool) -> tuple[EngineName, EngineName]:
+    return ("vec1", "sqlite-vec") if large else ("sqlite-vec", "vec1")
+
+
+def _lack(name: str, dims: int, loads: Callable[[str], str | None]) -> str | None:
+    if dims not in DIMS[name]:
+        return f"it takes vectors of {DIMS[name][0]} to {DIMS[name][-1]:,} numbers, not {dims:,}"
+    return loads(name)

@@ -1,0 +1,89 @@
+"""Exact cosines, and the proof that the nearest rows are among those an engine proposed.
+
+Engines compute in 32 bits, each in its own order of additions, and one of them may propose rows that this snapshot
+does not have. What they propose is therefore looked up among the canonical rows and scored again here, so that all
+engines give the same rows, the same numbers and the same order.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from operator import mul
+from typing import TYPE_CHECKING
+
+from memslot_memory_core.index.vectors.engine import Hit, VectorTable, has_length
+
+if TYPE_CHECKING:
+    import apsw
+
+_SPARE = 16
+_WIDER = 4
+_DIGITS = 9
+_PLAIN_MULTIPLICATIONS = 1_000_000
+"""Up to here plain Python takes less time than importing numpy."""
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """Rows an engine takes for the nearest; `rest` is the largest cosine of any other row, None if there is none."""
+
+    rowids: Sequence[int]
+    rest: float | None
+
+
+def nearest_rows(
+    db: apsw.Connection, table: VectorTable, query: bytes, limit: int, propose: Callable[[int], Nearest]
+) -> list[Hit]:
+    """The `limit` nearest rows; `propose(k)` is asked for more until no row left out can be one of them."""
+    if limit < 1 or not has_length(query):
+        return []
+    doubt = (table.dims + 8) * 2.0**-23  # how far a sum of so many 32-bit products can be off
+    cosine: dict[int, float] = {}
+    asked: set[int] = set()
+    wanted = limit + _SPARE
+    while True:
+        proposed = propose(wanted)
+        new = [rowid for rowid in proposed.rowids if rowid not in asked]
+        asked.update(new)
+        cosine.update(cosines(db, table, query, new))
+        best = sorted(cosine.items(), key=lambda hit: (-hit[1], hit[0]))[:limit]
+        if proposed.rest is None or (len(best) == limit and best[-1][1] > proposed.rest + doubt):
+            return best
+        wanted *= _WIDER
+
+
+def cosines(db: apsw.Connection, table: VectorTable, query: bytes, rowids: Sequence[int]) -> dict[int, float]:
+    """The cosine of each of these rows that is in this snapshot and has a vector with a length."""
+    table.check(query, "the query")
+    if not rowids or not has_length(query):
+        return {}
+    rows = list(table.checked(table.these(db, rowids)))
+    blobs = [query, *(vector for _, vector in rows)]
+    # A cold search should not pay for an import that takes longer than everything else it does.
+    if "numpy" in sys.modules or len(blobs) * table.dims > _PLAIN_MULTIPLICATIONS:
+        values = _with_numpy(blobs, table.dims)
+    else:
+        values = _plainly(blobs, table.dims)
+    # Rounded, so that equal vectors stay equal whichever way was taken.
+    return {rowid: round(min(1.0, max(-1.0, value)), _DIGITS) for (rowid, _), value in zip(rows, values, strict=True)}
+
+
+def _plainly(blobs: Sequence[bytes], dims: int) -> list[float]:
+    unpack = struct.Struct(f"<{dims}f").unpack
+    query, *vectors = (unpack(blob) for blob in blobs)
+    length = math.sqrt(sum(map(mul, query, query)))
+    return [sum(map(mul, query, vector)) / (length * math.sqrt(sum(map(mul, vector, vector)))) for vector in vectors]
+
+
+def _with_numpy(blobs: Sequence[bytes], dims: int) -> list[float]:
+    import numpy
+
+    matrix = numpy.frombuffer(b"".join(blobs), dtype="<f4").reshape(-1, dims).astype(numpy.float64)
+    lengths = numpy.sqrt((matrix * matrix).sum(axis=1))
+    # Not a matrix product: BLAS may add up equal rows in different orders.
+    values: list[float] = ((matrix[1:] * matrix[0]).sum(axis=1) / (lengths[1:] * lengths[0])).tolist()
+    return values

@@ -1,0 +1,144 @@
+"""The engine on numpy: needs no extension and no table, and keeps all vectors in memory.
+
+One matrix serves every connection of the process, though each may look at another snapshot. It holds the rows of all
+snapshots it was read from; rows that the asking one does not have fall out when the candidates are looked up there.
+That none is missing follows from ids that only grow. Say the matrix was read at change c, when t was the largest id.
+A later snapshot's rows up to t were there at c, so they are in the matrix, and only rows beyond t need to be read.
+For a snapshot before c, the latest reading that is not after it plays that part; if there is none, the snapshot is
+scanned by itself.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from memslot_memory_core.index.vectors.engine import BEFORE_ALL, Hit, State, VectorTable, has_length
+from memslot_memory_core.index.vectors.exact import nearest_rows
+
+if TYPE_CHECKING:
+    import apsw
+
+    from memslot_memory_core.index.vectors.matrix import Matrix
+    from memslot_memory_core.index.vectors.scores import Ids, Rows, Scores
+
+_READINGS = 64
+_DEAD_SHARE, _DEAD_AT_LEAST = 0.15, 256
+
+
+class NumpyEngine:
+    """A matrix of all vectors; its answers are exact."""
+
+    name = "numpy"
+
+    def __init__(self, table: VectorTable) -> None:
+        self._table = table
+        self._lock = threading.Lock()
+        self._matrix: Matrix | None = None
+        self._largest: dict[int, int] = {}
+        """By change counter, in order: the largest id that was known when the matrix was read there."""
+        self._absent = 0
+
+    def search(self, db: apsw.Connection, query: bytes, limit: int, *, state: State) -> list[Hit]:
+        self._table.check(query, "the query")
+        if limit < 1 or not has_length(query):
+            return []
+        return nearest_rows(db, self._table, query, limit, self._scores(db, query, state).nearest)
+
+    def add(self, db: apsw.Connection, rows: Iterable[tuple[int, bytes]]) -> None:
+        """Check the rows; they are read when they are searched."""
+        for _ in self._table.checked(rows):
+            pass
+
+    def remove(self, db: apsw.Connection, rowids: Sequence[int]) -> None:
+        """Nothing to do: what is gone from the canonical rows is not found."""
+
+    def create(self, db: apsw.Connection) -> None:
+        """Nothing to do: there is no table."""
+
+    def drop(self, db: apsw.Connection) -> None:
+        """Give the memory back."""
+        with self._lock:
+            self._matrix = None
+            self._largest = {}
+
+    def fill(self, db: apsw.Connection) -> None:
+        """Nothing to do: the rows are read when they are searched."""
+
+    def count(self, db: apsw.Connection) -> int | None:
+        return None
+
+    def maintain(self, db: apsw.Connection) -> bool:
+        return False
+
+    def _scores(self, db: apsw.Connection, query: bytes, state: State) -> Scores:
+        import apsw
+
+        from memslot_memory_core.index.vectors.scores import Scores, scan, unit
+
+        inside = db.txn_state("main")
+        if inside == apsw.SQLITE_TXN_NONE:
+            raise RuntimeError("a vector search belongs into the transaction in which its state was read")
+        # What is not committed may be rolled back, and its ids given to other rows.
+        view = None if inside == apsw.SQLITE_TXN_WRITE else self._view(db, state)
+        if view is None:
+            return scan(db, self._table, query)
+        ids, rows = view
+        return Scores(ids, rows @ unit(query))
+
+    def _view(self, db: apsw.Connection, state: State) -> tuple[Ids, Rows] | None:
+        """At least all rows of this snapshot; None if they were not kept."""
+        changes, count = state
+        with self._lock:
+            if self._matrix is None:
+                self._read_all(db, state)
+            elif changes not in self._largest:
+                before = [each for each in self._largest if each < changes]
+                if not before:
+                    return None
+                newest = changes > max(self._largest)
+                largest = self._read_new(db, self._matrix, self._largest[max(before)])
+                self._largest = dict(sorted({**self._largest, changes: largest}.items())[-_READINGS:])
+                if newest:
+                    self._tidy(db, state)
+            assert self._matrix is not None
+            if len(self._matrix) + self._absent < count:
+                # Some row came in with an id that is not the largest; better slow than incomplete.
+                self._read_all(db, state)
+            return self._matrix.ids, self._matrix.rows
+
+    def _read_all(self, db: apsw.Connection, state: State) -> None:
+        from memslot_memory_core.index.vectors.matrix import Matrix
+
+        changes, count = state
+        matrix = Matrix(self._table.dims, count + count // 8)
+        self._largest = {changes: self._read_new(db, matrix, BEFORE_ALL)}
+        self._matrix = matrix
+        self._absent = max(0, count - len(matrix))
+
+    def _read_new(self, db: apsw.Connection, matrix: Matrix, after: int) -> int:
+        """Append the rows with a larger id that are not there yet; gives the largest id."""
+        import numpy
+
+        from memslot_memory_core.index.vectors.scores import read_blocks
+
+        known = matrix.ids[matrix.ids > after]
+        for ids, rows in read_blocks(db, self._table, after):
+            after = int(ids[-1])
+            new = ~numpy.isin(ids, known)
+            matrix.append(ids[new], rows[new])
+        return after
+
+    def _tidy(self, db: apsw.Connection, state: State) -> None:
+        """Drop rows that are gone, once they are many: only then is the cost of looking at all ids well spent."""
+        import numpy
+
+        assert self._matrix is not None
+        changes, count = state
+        dead = len(self._matrix) - count
+        if dead < max(_DEAD_AT_LEAST, _DEAD_SHARE * len(self._matrix)):
+            return
+        self._matrix = self._matrix.keep(numpy.array(self._table.ids(db), dtype=numpy.int64))
+        # Older snapshots may still have the rows that were dropped.
+        self._largest = {changes: self._largest[changes]}

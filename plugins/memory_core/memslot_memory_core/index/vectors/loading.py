@@ -1,0 +1,100 @@
+"""Loads the extensions that vector tables need, and tells in a sentence why one does not load."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import apsw
+
+_MODULES = {"sqlite-vec": "vec0", "vec1": "vec1"}
+_ENTRY = "sqlite3_vec_init"
+_ENDINGS = ("", ".so", ".dylib", ".dll")
+
+
+def load(db: apsw.Connection, name: str, *, extension_path: str | None = None) -> str | None:
+    """Make an engine usable on a connection; None, or the reason why it is not. Never raises.
+
+    `extension_path` is a file to load sqlite-vec from, in place of the one in its Python package.
+    """
+    if name == "numpy":
+        return None if importlib.util.find_spec("numpy") else 'the package "numpy" is not installed'
+    if name not in _MODULES:
+        return f"there is no vector engine {name!r}"
+    if sys.byteorder != "little":
+        return f"{name} reads numbers in this machine's byte order, and the index has them in the other"
+    try:
+        if is_loaded(db, name):
+            return None
+        reason = _load_vec1(db) if name == "vec1" else _load_sqlite_vec(db, extension_path)
+        if reason is None and not is_loaded(db, name):
+            return f"{extension_path or 'the file'} is an SQLite extension, but not {name}"
+        return reason
+    except Exception as error:  # whatever a foreign file or package does, a search without it goes on
+        return f"{name} could not be loaded: {_one_line(error)}"
+
+
+def is_loaded(db: apsw.Connection, name: str) -> bool:
+    """Whether the connection has the engine's module."""
+    return bool(db.execute("SELECT count(*) FROM pragma_module_list WHERE name = ?", (_MODULES[name],)).get)
+
+
+def engine_of(db: apsw.Connection, table: str) -> str | None:
+    """The engine that made this table; None if there is no such table. Needs no extension."""
+    sql = db.execute("SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?", (table,)).get
+    if not sql:
+        return None
+    words = str(sql).lower().replace("(", " ").split()
+    return next((name for name, module in _MODULES.items() if module in words), None)
+
+
+def is_usable(db: apsw.Connection, table: str) -> bool:
+    """Whether this connection can search, write and drop the table: it is there, and so is its module."""
+    if engine_of(db, table) is None:
+        return False
+    try:
+        db.execute(f'SELECT rowid FROM "{table}" LIMIT 0').fetchall()
+    except apsw.Error:
+        return False
+    return True
+
+
+def _load_sqlite_vec(db: apsw.Connection, extension_path: str | None) -> str | None:
+    path = extension_path
+    if path is None:
+        try:
+            import sqlite_vec  # type: ignore[import-untyped]
+        except ImportError:
+            return 'the package "sqlite-vec" is not installed'
+        path = str(sqlite_vec.loadable_path())
+    # SQLite's own message would name a file with another ending, which it tries last.
+    if not any(Path(f"{path}{ending}").is_file() for ending in _ENDINGS):
+        return f"there is no file {path}"
+    switch = apsw.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION
+    before = db.config(switch, -1)
+    try:
+        # Opens the door for this call alone: the SQL function load_extension() stays forbidden.
+        db.config(switch, 1)
+        db.load_extension(path, _ENTRY)
+    except apsw.Error as error:
+        return f"{path} is no sqlite-vec for this machine: {_one_line(error)}"
+    finally:
+        db.config(switch, before)
+    return None
+
+
+def _load_vec1(db: apsw.Connection) -> str | None:
+    try:
+        from apsw import sqlite_extra
+    except ImportError:
+        return "this version of apsw does not bring vec1"
+    if sqlite_extra.has("vec1") is None:
+        return "this build of apsw does not bring vec1"
+    sqlite_extra.load(db, "vec1")
+    return None
+
+
+def _one_line(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return text.removeprefix(f"{type(error).__name__}: ") or type(error).__name__

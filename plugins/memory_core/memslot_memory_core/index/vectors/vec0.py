@@ -1,0 +1,81 @@
+"""The engine on sqlite-vec: vectors in blocks inside the database, compared one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from memslot_memory_core.index.vectors.engine import DIMS, Hit, State, VectorTable, has_length
+from memslot_memory_core.index.vectors.exact import Nearest, nearest_rows
+
+if TYPE_CHECKING:
+    import apsw
+
+_MOST = 4096
+"""sqlite-vec refuses a larger k."""
+
+_BLOCK_NUMBERS = 128 * 1024
+"""Half a megabyte: with its default of 1,024 rows, writing long vectors is ten times slower, a tiny table larger."""
+
+
+class SqliteVecEngine:
+    """A `vec0` table; its answers are exact."""
+
+    name = "sqlite-vec"
+
+    def __init__(self, table: VectorTable) -> None:
+        if table.dims not in DIMS[self.name]:
+            raise ValueError(f"sqlite-vec takes vectors of 1 to {DIMS[self.name][-1]} numbers, not {table.dims}")
+        self._table = table
+        self._name = table.name
+        self._block = min(1024, max(8, _BLOCK_NUMBERS // table.dims // 8 * 8))
+
+    def search(self, db: apsw.Connection, query: bytes, limit: int, *, state: State) -> list[Hit]:
+        self._table.check(query, "the query")
+        if not has_length(query):
+            return []
+        return nearest_rows(db, self._table, query, limit, lambda wanted: self._propose(db, query, wanted))
+
+    def _propose(self, db: apsw.Connection, query: bytes, wanted: int) -> Nearest:
+        if wanted > _MOST:
+            from memslot_memory_core.index.vectors.scores import scan
+
+            return scan(db, self._table, query).nearest(wanted)
+        found = list(
+            db.execute(f"SELECT rowid, distance FROM {self._name} WHERE embedding MATCH ? AND k = ?", (query, wanted))
+        )
+        rest = 1.0 - max(distance for _, distance in found) if len(found) == wanted else None
+        return Nearest([rowid for rowid, _ in found], rest)
+
+    def add(self, db: apsw.Connection, rows: Iterable[tuple[int, bytes]]) -> None:
+        db.executemany(f"INSERT INTO {self._name}(rowid, embedding) VALUES (?, ?)", self._table.checked(rows))
+
+    def remove(self, db: apsw.Connection, rowids: Sequence[int]) -> None:
+        db.executemany(f"DELETE FROM {self._name} WHERE rowid = ?", [(rowid,) for rowid in rowids])
+
+    def create(self, db: apsw.Connection) -> None:
+        db.execute(
+            f"CREATE VIRTUAL TABLE {self._name} USING vec0("
+            f"embedding float[{self._table.dims}] distance_metric=cosine, chunk_size={self._block})"
+        )
+
+    def drop(self, db: apsw.Connection) -> None:
+        db.execute(f"DROP TABLE IF EXISTS {self._name}")
+
+    def fill(self, db: apsw.Connection) -> None:
+        with db:
+            self.add(db, self._table.after(db))
+
+    def count(self, db: apsw.Connection) -> int | None:
+        return int(db.execute(f"SELECT count(*) FROM {self._name}").get)
+
+    def maintain(self, db: apsw.Connection) -> bool:
+        """Write the table anew once most of it is holes: sqlite-vec gives a block back only when it is empty."""
+        blocks = int(db.execute(f"SELECT count(*) FROM {self._name}_chunks").get)
+        if (blocks - 2) * self._block <= 2 * (self.count(db) or 0):
+            return False
+        with db:
+            self.drop(db)
+            self.create(db)
+            self.fill(db)
+        return True

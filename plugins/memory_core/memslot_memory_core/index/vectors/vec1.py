@@ -1,0 +1,123 @@
+"""The engine on vec1: exact while that is quick, then through a trained index.
+
+The trained index groups the vectors around some hundred centres and compares those of the groups next to the query.
+It keeps whole vectors, no shortened ones, so that what it finds has its true place.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from memslot_memory_core.index.vectors.engine import DIMS, Hit, State, VectorTable, has_length
+from memslot_memory_core.index.vectors.exact import Nearest, nearest_rows
+
+if TYPE_CHECKING:
+    import apsw
+
+TRAINED_FROM_NUMBERS, TRAINED_FROM_ROWS = 12_800_000, 50_000
+"""The table is trained once it has as many numbers (comparing all takes some 15 ms) and as many rows (in fewer rows
+the groups are so coarse that too many neighbours lie outside of those that are looked into)."""
+
+_PROBED = 0.5
+"""The share of groups that is looked into. In 100,000 passages of real text this finds .998 of the 24 rows nearest to
+a question and .985 of those nearest to a few words without context, in less than half of the time."""
+
+_ALL_GROUPS = 1_000_000
+_MOST_GROUPS = 4096
+_MOST = 32 * 1024 * 1024
+_SAMPLE_PER_GROUP = 32
+_GROWN = 4
+_FEWEST_ROWS = 1024  # vec1 makes at least 32 groups, and wants some vectors for each
+
+
+class Vec1Engine:
+    """A `vec1` table."""
+
+    name = "vec1"
+
+    def __init__(self, table: VectorTable, *, trained_from: int | None = None) -> None:
+        if table.dims not in DIMS[self.name]:
+            raise ValueError(f"vec1 takes vectors of 2 to {DIMS[self.name][-1]} numbers, not {table.dims}")
+        self._table = table
+        self._name = table.name
+        if trained_from is None:
+            trained_from = max(TRAINED_FROM_ROWS, TRAINED_FROM_NUMBERS // table.dims)
+        self._train_at = max(trained_from, _FEWEST_ROWS)
+
+    def search(self, db: apsw.Connection, query: bytes, limit: int, *, state: State) -> list[Hit]:
+        self._table.check(query, "the query")
+        if not has_length(query):
+            return []
+        _, rows = state
+        return nearest_rows(db, self._table, query, limit, lambda wanted: self._propose(db, query, wanted, rows))
+
+    def _propose(self, db: apsw.Connection, query: bytes, wanted: int, rows: int) -> Nearest:
+        wanted = min(wanted, _MOST)
+        # Where many rows are wanted, the groups next to the query do not hold them.
+        probed = _PROBED if wanted < rows // 16 else _ALL_GROUPS
+        found = self._ask(db, query, wanted, probed)
+        if len(found) < wanted and probed != _ALL_GROUPS:
+            found = self._ask(db, query, wanted, _ALL_GROUPS)
+        if len(found) < wanted or wanted == _MOST:
+            return Nearest([rowid for rowid, _ in found], None)
+        return Nearest([rowid for rowid, _ in found], 1.0 - max(distance for _, distance in found))
+
+    def _ask(self, db: apsw.Connection, query: bytes, wanted: int, probed: float) -> list[tuple[int, float]]:
+        settings = json.dumps({"k": wanted, "nprobe": probed})
+        return list(db.execute(f"SELECT rowid, distance FROM {self._name}(?, ?)", (query, settings)))
+
+    def add(self, db: apsw.Connection, rows: Iterable[tuple[int, bytes]]) -> None:
+        # vec1 holds new rows back until a transaction or a savepoint ends; with one, the writer finds its own rows.
+        with db:
+            db.executemany(f"INSERT INTO {self._name}(rowid, vector) VALUES (?, ?)", self._table.checked(rows))
+
+    def remove(self, db: apsw.Connection, rowids: Sequence[int]) -> None:
+        db.executemany(f"DELETE FROM {self._name} WHERE rowid = ?", [(rowid,) for rowid in rowids])
+
+    def create(self, db: apsw.Connection) -> None:
+        db.execute(f"CREATE VIRTUAL TABLE {self._name} USING vec1(vector)")
+        self._make_flat(db)
+
+    def drop(self, db: apsw.Connection) -> None:
+        db.execute(f"DROP TABLE IF EXISTS {self._name}")
+
+    def fill(self, db: apsw.Connection) -> None:
+        self.add(db, self._table.after(db))
+
+    def count(self, db: apsw.Connection) -> int | None:
+        return int(db.execute(f"SELECT count(*) FROM {self._name}").get)
+
+    def maintain(self, db: apsw.Connection) -> bool:
+        """Train the table when it is large or has become four times larger; a small one goes back to exact."""
+        rows = self.count(db) or 0
+        groups = self._groups(db)
+        if groups and rows < self._train_at // 2:
+            self._make_flat(db)
+            return True
+        # Its groups tell how many rows it had when it was trained, so that needs no record of its own.
+        due = rows >= _GROWN * (groups / 2) ** 2 and groups < _MOST_GROUPS if groups else rows >= self._train_at
+        if due:
+            self._train(db, min(_MOST_GROUPS, 2 * math.isqrt(rows)))
+        return due
+
+    def _train(self, db: apsw.Connection, groups: int) -> None:
+        ids = self._table.ids(db)
+        sample = ids[:: max(1, len(ids) // (groups * _SAMPLE_PER_GROUP))]
+        settings = json.dumps({"nbucket": groups, "codesize": 0, "distance": "cos"})
+        sql = self._table.select("vec1_train(vector, ?)", "id IN (SELECT value FROM json_each(?))")
+        # The training only reads; the write lock is held from here on.
+        self._rebuild(db, db.execute(sql, (settings, json.dumps(sample))).get)
+
+    def _make_flat(self, db: apsw.Connection) -> None:
+        self._rebuild(db, json.dumps({"index": "flat", "distance": "cos"}))
+
+    def _rebuild(self, db: apsw.Connection, shape: str | bytes) -> None:
+        db.execute(f"INSERT INTO {self._name}(cmd, arg) VALUES ('rebuild', ?)", (shape,))
+
+    def _groups(self, db: apsw.Connection) -> int:
+        """How many groups the table was trained to have; 0 if it was not."""
+        model = db.execute("SELECT model FROM vec1cat WHERE database = 'main' AND name = ?", (self._name,)).get
+        return int(json.loads(model).get("nbucket", 0)) if model else 0

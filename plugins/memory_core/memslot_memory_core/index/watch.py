@@ -1,0 +1,107 @@
+"""Tells when notes or transcripts change on disk, so that a sync follows by itself."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+logger = logging.getLogger("memslot.plugin.memory-core")
+
+_SUFFIXES = (".md", ".markdown", ".jsonl")
+_LONGEST_WAIT = 10
+"""Times the quiet period: a file that is written without pause is indexed all the same."""
+_RETRY_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class WatchedFolders:
+    """Folders of which only the files count, and folders with everything below them."""
+
+    flat: Sequence[Path]
+    deep: Sequence[Path]
+
+    def existing(self) -> WatchedFolders:
+        return WatchedFolders([f for f in self.flat if f.is_dir()], [f for f in self.deep if f.is_dir()])
+
+
+class Watcher:
+    """Calls back after each burst of changes. Where the system cannot notify, it looks again and again."""
+
+    def __init__(self, folders: Callable[[], WatchedFolders], on_change: Callable[[], None], quiet_ms: int) -> None:
+        self._folders = folders
+        self._on_change = on_change
+        self._quiet_ms = max(10, quiet_ms)
+        self._stop = threading.Event()
+        self._restart = threading.Event()
+        self._threads: list[threading.Thread] = []
+        self.is_polling = False
+
+    def start(self) -> None:
+        self._threads.append(threading.Thread(target=self._run, name="memslot-watch", daemon=True))
+        self._threads[0].start()
+
+    def close(self, seconds: float = 2.0) -> None:
+        """Stop; the thread ends within a moment."""
+        self._stop.set()
+        self._restart.set()
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join(seconds)
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            self._restart.clear()
+            folders = self._folders().existing()
+            deep = threading.Thread(
+                target=self._watch, args=(folders.deep, True), name="memslot-watch-below", daemon=True
+            )
+            deep.start()
+            self._watch(folders.flat, False)
+            self._restart.set()
+            deep.join(2.0)
+
+    def _watch(self, folders: Sequence[Path], below: bool) -> None:
+        """Until told to stop, or until the folders to watch are others."""
+        if not folders:
+            self._restart.wait(_RETRY_SECONDS)
+            self._restart.set()
+            return
+        import watchfiles
+
+        while not self._restart.is_set():
+            try:
+                for changes in watchfiles.watch(
+                    *folders,
+                    watch_filter=None,
+                    step=self._quiet_ms,
+                    debounce=self._quiet_ms * _LONGEST_WAIT,
+                    stop_event=self._restart,
+                    rust_timeout=1000,
+                    raise_interrupt=False,
+                    force_polling=self.is_polling or None,
+                    recursive=below,
+                    ignore_permission_denied=True,
+                ):
+                    self._report([path for _, path in changes])
+                return
+            except (OSError, RuntimeError) as error:
+                # Too many watches, a network drive, a folder that has just gone: polling works on all but the last.
+                if not self.is_polling:
+                    logger.info("watching by polling, since the system does not notify: %s", error)
+                self.is_polling = True
+                if self._restart.wait(_RETRY_SECONDS if not any(f.is_dir() for f in folders) else 0.2):
+                    return
+
+    def _report(self, paths: Sequence[str]) -> None:
+        # A folder may be one that was moved here with notes in it, or `memory` itself, which is to be watched now.
+        if not any(path.lower().endswith(_SUFFIXES) or not Path(path).suffix or Path(path).is_dir() for path in paths):
+            return
+        if any(Path(path) in self._folders().deep for path in paths):
+            self._restart.set()
+        try:
+            self._on_change()
+        except Exception:
+            logger.exception("what follows a change on disk failed")

@@ -1,0 +1,236 @@
+"""Puts one file's content into a generation, or takes it out: chunks, words and vectors in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import apsw
+
+from memslot_memory_core.index import keywords
+from memslot_memory_core.index.generation import Tables
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A chunk of a file, or a line of the user's in a transcript (then it starts and ends on that line)."""
+
+    start_line: int
+    end_line: int
+    text: str
+    hash: bytes
+    time: float | None = None
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A file as it goes into the index; `from_line` past 1: what comes before it stays as it is there."""
+
+    source: str
+    path: str
+    stamp: str
+    hash: str
+    size: int
+    mtime: float
+    private: bool
+    chunks: Sequence[Piece]
+    turns: Sequence[Piece] = ()
+    from_line: int = 1
+    resume: str | None = None
+    remark: str | None = None
+
+
+class VectorRows(Protocol):
+    """Where vectors are searched, kept in step with the chunks; inside the caller's transaction."""
+
+    def add(self, db: apsw.Connection, rows: Sequence[tuple[int, bytes]]) -> None: ...
+
+    def remove(self, db: apsw.Connection, rowids: Sequence[int]) -> None: ...
+
+
+@dataclass(frozen=True)
+class Engines:
+    """The vector tables of a generation, for chunks and for turns; None where none is kept."""
+
+    chunks: VectorRows | None = None
+    turns: VectorRows | None = None
+
+
+def write_file(
+    db: apsw.Connection, tables: Tables, engines: Engines, prepared: Prepared, vectors: Mapping[bytes, int]
+) -> None:
+    """Replace a file's rows by new ones, keeping those whose text did not change; inside a transaction.
+
+    `vectors` gives the embedding's id by text hash; a text that is not in it waits for its vector.
+    """
+    file_id = _write_file_row(db, tables, prepared)
+    _Rows(db, tables, "chunks", engines.chunks).replace(file_id, prepared.chunks, prepared.from_line, vectors)
+    _Rows(db, tables, "turns", engines.turns).replace(file_id, prepared.turns, prepared.from_line, vectors)
+    note_change(db, tables.number)
+
+
+def touch_file(db: apsw.Connection, tables: Tables, source: str, path: str, stamp: str) -> None:
+    """A file whose content is the same has another stamp; inside a transaction."""
+    db.execute(f"UPDATE {tables.files} SET stamp = ? WHERE source = ? AND path = ?", (stamp, source, path))
+
+
+def remove_file(db: apsw.Connection, tables: Tables, engines: Engines, source: str, path: str) -> None:
+    """Take a file out, with all that came from it; inside a transaction."""
+    find = f"SELECT id FROM {tables.files} WHERE source = ? AND path = ?"
+    file_id = db.execute(find, (source, path)).get
+    if file_id is None:
+        return
+    _Rows(db, tables, "chunks", engines.chunks).replace(file_id, (), 1, {})
+    _Rows(db, tables, "turns", engines.turns).replace(file_id, (), 1, {})
+    db.execute(f"DELETE FROM {tables.files} WHERE id = ?", (file_id,))
+    db.execute("UPDATE generations SET files = files - 1 WHERE id = ?", (tables.number,))
+    note_change(db, tables.number)
+
+
+def note_change(db: apsw.Connection, generation: int) -> None:
+    """Count a change, so that readers see that what they remember is old."""
+    db.execute("UPDATE generations SET changes = changes + 1 WHERE id = ?", (generation,))
+
+
+def _write_file_row(db: apsw.Connection, tables: Tables, prepared: Prepared) -> int:
+    values = (
+        prepared.stamp,
+        prepared.hash,
+        prepared.size,
+        prepared.mtime,
+        prepared.private,
+        prepared.resume,
+        prepared.remark,
+    )
+    key = (prepared.source, prepared.path)
+    file_id = db.execute(f"SELECT id FROM {tables.files} WHERE source = ? AND path = ?", key).get
+    if file_id is None:
+        db.execute(
+            f"INSERT INTO {tables.files} (stamp, hash, size, mtime, private, resume, remark, source, path) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (*values, *key),
+        )
+        db.execute("UPDATE generations SET files = files + 1 WHERE id = ?", (tables.number,))
+        return db.last_insert_rowid()
+    db.execute(
+        f"UPDATE {tables.files} SET stamp = ?, hash = ?, size = ?, mtime = ?, private = ?, resume = ?, remark = ? "
+        "WHERE id = ?",
+        (*values, file_id),
+    )
+    return int(file_id)
+
+
+class _Rows:
+    """The chunks or the turns of a generation, with their words and their vectors."""
+
+    def __init__(self, db: apsw.Connection, tables: Tables, kind: str, engine: VectorRows | None) -> None:
+        self._db = db
+        self._number = tables.number
+        self._engine = engine
+        self._is_chunks = kind == "chunks"
+        self._table = tables.chunks if self._is_chunks else tables.turns
+        self._words = tables.words if self._is_chunks else tables.turn_words
+        self._counter, self._vector_counter = ("chunks", "vectors") if self._is_chunks else ("turns", "turn_vectors")
+
+    def replace(self, file_id: int, pieces: Sequence[Piece], from_line: int, vectors: Mapping[bytes, int]) -> None:
+        old = self._old_rows(file_id, from_line)
+        new: list[Piece] = []
+        for piece in pieces:
+            waiting = old.get(piece.hash)
+            # A row that has waited for its vector is written anew: readers look for new rows by their number.
+            if waiting and (waiting[-1].embedding is not None or piece.hash not in vectors):
+                self._move(waiting.pop(), piece)
+            else:
+                new.append(piece)
+        self._remove([row for rows in old.values() for row in rows])
+        self._insert(file_id, new, vectors)
+
+    def _old_rows(self, file_id: int, from_line: int) -> dict[bytes, list[_OldRow]]:
+        line = "start_line" if self._is_chunks else "line"
+        rows: dict[bytes, list[_OldRow]] = {}
+        for number, text_hash, start, end, embedding in self._db.execute(
+            f"SELECT id, hash, {line}, {'end_line' if self._is_chunks else 'line'}, embedding_id FROM {self._table} "
+            f"WHERE file_id = ? AND {line} >= ? ORDER BY id DESC",
+            (file_id, from_line),
+        ):
+            rows.setdefault(text_hash, []).append(_OldRow(number, start, end, embedding))
+        return rows
+
+    def _move(self, row: _OldRow, piece: Piece) -> None:
+        """The same text on other lines: words and vector stay."""
+        if (row.start, row.end) == (piece.start_line, piece.end_line):
+            return
+        if self._is_chunks:
+            self._db.execute(
+                f"UPDATE {self._table} SET start_line = ?, end_line = ?, time = ? WHERE id = ?",
+                (piece.start_line, piece.end_line, piece.time, row.number),
+            )
+        else:
+            self._db.execute(f"UPDATE {self._table} SET line = ? WHERE id = ?", (piece.start_line, row.number))
+
+    def _remove(self, rows: Sequence[_OldRow]) -> None:
+        if not rows:
+            return
+        numbers = [row.number for row in rows]
+        embedded = self._with_direction([row.embedding for row in rows if row.embedding is not None])
+        self._db.executemany(f"DELETE FROM {self._table} WHERE id = ?", [(number,) for number in numbers])
+        keywords.remove(self._db, self._words, numbers)
+        gone = [row.number for row in rows if row.embedding in embedded]
+        if gone and self._engine is not None:
+            self._engine.remove(self._db, gone)
+        self._count(-len(rows), -len(gone))
+
+    def _insert(self, file_id: int, pieces: Sequence[Piece], vectors: Mapping[bytes, int]) -> None:
+        if not pieces:
+            return
+        first = 1 + int(self._db.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (self._table,)).get or 0)
+        numbers = range(first, first + len(pieces))
+        embeddings = [vectors.get(piece.hash) for piece in pieces]
+        if self._is_chunks:
+            self._db.executemany(
+                f"INSERT INTO {self._table} (id, file_id, start_line, end_line, text, hash, time, embedding_id) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                [
+                    (number, file_id, piece.start_line, piece.end_line, piece.text, piece.hash, piece.time, embedding)
+                    for number, piece, embedding in zip(numbers, pieces, embeddings, strict=True)
+                ],
+            )
+        else:
+            self._db.executemany(
+                f"INSERT INTO {self._table} (id, file_id, line, hash, embedding_id) VALUES (?, ?, ?, ?, ?)",
+                [
+                    (number, file_id, piece.start_line, piece.hash, embedding)
+                    for number, piece, embedding in zip(numbers, pieces, embeddings, strict=True)
+                ],
+            )
+        keywords.add(self._db, self._words, [(n, piece.text) for n, piece in zip(numbers, pieces, strict=True)])
+        blobs = self._with_direction([embedding for embedding in embeddings if embedding is not None])
+        rows = [(n, blobs[e]) for n, e in zip(numbers, embeddings, strict=True) if e is not None and e in blobs]
+        if rows and self._engine is not None:
+            self._engine.add(self._db, rows)
+        self._count(len(pieces), len(rows))
+
+    def _with_direction(self, embeddings: Sequence[int]) -> dict[int, bytes]:
+        """The vectors themselves, of those that have one."""
+        found: dict[int, bytes] = {}
+        for embedding in set(embeddings):
+            blob = self._db.execute("SELECT vector FROM embeddings WHERE id = ?", (embedding,)).get
+            if blob:
+                found[embedding] = blob
+        return found
+
+    def _count(self, rows: int, vectors: int) -> None:
+        self._db.execute(
+            f"UPDATE generations SET {self._counter} = {self._counter} + ?, "
+            f"{self._vector_counter} = {self._vector_counter} + ? WHERE id = ?",
+            (rows, vectors, self._number),
+        )
+
+
+@dataclass(frozen=True)
+class _OldRow:
+    number: int
+    start: int
+    end: int
+    embedding: int | None

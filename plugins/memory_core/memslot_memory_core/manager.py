@@ -1,0 +1,321 @@
+"""The memory of one agent: search it, read it, keep it fresh, and say how it is."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import apsw
+from memslot import MemorySearch, MemorySearchOutcome, MemoryStatus, MemslotError, Session
+
+from memslot_memory_core.embedder import EmbedderChoice, MakePipeline
+from memslot_memory_core.health import Health, look_over
+from memslot_memory_core.index.connection import DAMAGE, IndexFault
+from memslot_memory_core.index.preparing import Sources
+from memslot_memory_core.index.report import Progress, SyncProgress, SyncReport
+from memslot_memory_core.index.store import IndexFile
+from memslot_memory_core.index.sync import Synchronizer
+from memslot_memory_core.index.vector_tables import VectorTables
+from memslot_memory_core.index.watch import WatchedFolders, Watcher
+from memslot_memory_core.outcome import unavailable
+from memslot_memory_core.reading import FilePart, read_part
+from memslot_memory_core.searching import Searcher
+from memslot_memory_core.upkeep import Upkeep
+
+FIRST_INDEX_SECONDS = 3.0
+"""A search waits this long for an index that was never built: better than an empty answer."""
+_SEARCH_SYNC_SECONDS = 1.0
+"""Searches in quick succession look for changes once in this time."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an agent's notes, transcripts and index are."""
+
+    agent_id: str
+    workspace: Path
+    sessions_dir: Path
+    index_file: Path
+
+
+class MemoryManager:
+    """Any number of threads may use it, and other processes may use the same index."""
+
+    def __init__(self, place: Place, settings: MemorySearch, make_pipeline: MakePipeline) -> None:
+        self.place = place
+        self.settings = settings
+        vector = settings.store.vector
+        self._index = IndexFile(place.index_file)
+        self._sources = Sources(settings, place.workspace, place.sessions_dir)
+        self._embedder = EmbedderChoice(make_pipeline, enabled=vector.enabled)
+        self._vectors = VectorTables(vector.engine, vector.extension_path)
+        self._sync = Synchronizer(
+            self._index,
+            self._sources,
+            self._embedder.cache,
+            self._vectors,
+            identity=self._sources.identity_of,
+            keep_embeddings=settings.cache.max_entries if settings.cache.enabled else 0,
+        )
+        self._upkeep = Upkeep(self._sync_in_background, interval_seconds=settings.sync.interval_minutes * 60.0)
+        self._searcher = Searcher(self._index, self._sources, self._embedder, self._vectors, settings)
+        self._watcher: Watcher | None = None
+        self._lock = threading.Lock()
+        self._one_sync = threading.Lock()
+        self._users = 1
+        self._closed = False
+
+    def lend(self) -> bool:
+        """Let one more use it: it is closed when the last of them has closed it. False where it is closed already."""
+        with self._lock:
+            if self._closed:
+                return False
+            self._users += 1
+            return True
+
+    @property
+    def workspace(self) -> Path:
+        return self.place.workspace
+
+    # Searching and reading
+
+    def search(
+        self,
+        query: str,
+        *,
+        max_results: int | None = None,
+        min_score: float | None = None,
+        session: Session | None = None,
+        explain: bool = False,
+        fresh_seconds: float | None = None,
+    ) -> MemorySearchOutcome:
+        """What fits a query, best first. It never waits for a sync, except for an index that was never built.
+
+        Where others listen in (a session that is not direct) what is about the person stays out. With
+        `fresh_seconds` it first takes up changes on disk for so long. Raises a MemslotError for an empty query;
+        whatever else goes wrong, the outcome says so.
+        """
+        private = session is None or session.is_private
+        if not query.strip():
+            raise MemslotError("the query is empty: say in a few words what to look for")
+        if not self.settings.enabled:
+            return unavailable("memory search is switched off", "set memorySearch.enabled to true")
+        try:
+            self._freshen(fresh_seconds)
+            return self._searcher.search(
+                query,
+                max_results=max_results,
+                min_score=min_score,
+                private=private,
+                explain=explain,
+                stale=self._staleness(),
+            )
+        except DAMAGE:
+            return self._search_after_repair(query, max_results, min_score, private, explain)
+        except (IndexFault, apsw.Error, OSError) as error:
+            return unavailable(f"the memory cannot be searched: {error}", "run: memslot memory status --deep")
+
+    def _search_after_repair(
+        self, query: str, max_results: int | None, min_score: float | None, private: bool, explain: bool
+    ) -> MemorySearchOutcome:
+        """The index file was damaged: the notes are not, so it is built again and asked once more."""
+        try:
+            self._index.discard()
+            self._upkeep.request()
+            self._upkeep.wait(FIRST_INDEX_SECONDS)
+            return self._searcher.search(
+                query,
+                max_results=max_results,
+                min_score=min_score,
+                private=private,
+                explain=explain,
+                stale=self._staleness() or "the index was damaged and is built again from the notes",
+            )
+        except (MemslotError, apsw.Error, OSError) as error:
+            return unavailable(
+                f"the index is damaged and could not be built again: {error}", "run: memslot memory index --force"
+            )
+
+    def _freshen(self, fresh_seconds: float | None) -> None:
+        if fresh_seconds is not None:
+            with contextlib.suppress(IndexFault, apsw.Error, OSError):
+                self.sync(seconds=fresh_seconds, wait_seconds=0.0)
+            return
+        if not self._was_indexed():
+            self._upkeep.request()
+            self._upkeep.wait(FIRST_INDEX_SECONDS)
+        elif self.settings.sync.on_search:
+            self._upkeep.request(at_most_every=_SEARCH_SYNC_SECONDS)
+
+    def _was_indexed(self) -> bool:
+        with self._index.snapshot() as snapshot:
+            return snapshot is not None and (snapshot.generation.synced_at is not None or snapshot.generation.files > 0)
+
+    def _staleness(self) -> str | None:
+        progress = self._upkeep.progress
+        if progress is not None and progress.total:
+            return f"the index is being brought up to date: {progress.files} of {progress.total} changed files are in"
+        return self._upkeep.failure
+
+    def read_file(self, path: str, *, from_line: int = 1, lines: int = 200, session: Session | None = None) -> FilePart:
+        """Lines of one of the indexed files; a file that is not there, or not for this chat, reads as empty."""
+        private = session is None or session.is_private
+        return read_part(self._sources, path, from_line, lines, private=private)
+
+    # Keeping it fresh
+
+    def sync(
+        self,
+        *,
+        force: bool = False,
+        progress: Progress | None = None,
+        cancelled: Callable[[], bool] | None = None,
+        seconds: float | None = None,
+        wait_seconds: float = 60.0,
+    ) -> SyncReport:
+        """Make the index equal to what is on disk, now; `force` builds it anew beside the old one.
+
+        Raises IndexBusyError when another process is still at it after `wait_seconds`.
+        """
+        return self._run_sync(
+            force=force,
+            every_growth=seconds is None,
+            progress=progress,
+            cancelled=lambda: self._closed or (cancelled is not None and cancelled()),
+            seconds=seconds,
+            wait_seconds=wait_seconds,
+        )
+
+    def request_sync(self) -> None:
+        """Ask for a sync in the background, soon."""
+        self._upkeep.request()
+
+    def _sync_in_background(
+        self, cancelled: Callable[[], bool], progress: Callable[[SyncProgress], None]
+    ) -> SyncReport:
+        return self._run_sync(progress=progress, cancelled=cancelled, wait_seconds=0.0)
+
+    def _run_sync(self, **arguments: Any) -> SyncReport:
+        with self._one_sync:
+            try:
+                return self._sync.run(self._embedder.for_sync(), **arguments)
+            except DAMAGE:
+                # Found out only now, half-way through: the notes are all there, so begin again.
+                self._index.discard()
+                return self._sync.run(self._embedder.for_sync(), **arguments)
+            except (apsw.Error, OSError) as error:
+                raise IndexFault(f"the index {self.place.index_file} cannot be written: {_plain(error)}") from error
+
+    def start_session(self) -> None:
+        """A conversation begins: look for changes, and watch for more if the settings ask for it."""
+        if not self.settings.enabled:
+            return
+        if self.settings.sync.on_session_start:
+            self._upkeep.request()
+        self.start_watching()
+        self._upkeep.keep_interval()
+
+    def start_watching(self) -> None:
+        """Watch the folders, if the settings ask for it; calling it twice is fine."""
+        with self._lock:
+            if self._watcher is None and self.settings.sync.watch and not self._closed:
+                self._watcher = Watcher(
+                    self._watched_folders, self._upkeep.request, self.settings.sync.watch_debounce_ms
+                )
+                self._watcher.start()
+
+    def _watched_folders(self) -> WatchedFolders:
+        flat, deep = [self.place.workspace], [self.place.workspace / "memory"]
+        for extra in self.settings.extra_paths:
+            path = self.place.workspace / Path(extra if isinstance(extra, str) else extra.path).expanduser()
+            (flat if path.suffix else deep).append(path.parent if path.suffix else path)
+        if self._sources.sessions_dir is not None:
+            flat.append(self._sources.sessions_dir)
+        return WatchedFolders(flat, deep)
+
+    # How it is
+
+    def status(self, *, deep: bool = False) -> MemoryStatus:
+        """Counts, freshness and problems; `deep` also reads the whole index and tries the provider."""
+        pipeline, selection = self._embedder.choose()
+        problems: list[str] = []
+        if not self.place.workspace.is_dir():
+            problems.append(f"there is no workspace {self.place.workspace}; run: memslot init")
+        health = self._health(pipeline is not None, deep, problems)
+        problems += [problem for problem in health.problems if problem not in problems]
+        if self._upkeep.failure:
+            problems.append(self._upkeep.failure)
+        if self._searcher.query_failure:
+            problems.append(f"the last query could not be embedded: {self._searcher.query_failure}")
+        if selection.is_degraded and pipeline is None:
+            problems.append(f"searching by keywords only: {selection.reason}")
+        details: dict[str, Any] = {
+            "agent": self.place.agent_id,
+            "workspace": str(self.place.workspace),
+            "indexFile": str(self.place.index_file),
+            "indexBytes": _size(self.place.index_file),
+            "sources": list(self._sources.names),
+            "embedding": selection.to_json(),
+            "watching": self._watcher is not None,
+            **health.details,
+        }
+        if self._upkeep.last is not None:
+            details["lastSync"] = self._upkeep.last.to_json()
+        if deep:
+            details["probes"] = {"embedding": self.probe_embedding(), "vector": self.probe_vector()}
+        return MemoryStatus(backend="builtin", counts=health.counts, problems=problems, details=details)
+
+    def _health(self, expects_vectors: bool, deep: bool, problems: list[str]) -> Health:
+        empty = Health(counts={"files": 0, "chunks": 0, "words": 0, "vectors": 0})
+        try:
+            with self._index.snapshot() as snapshot:
+                if snapshot is None:
+                    empty.details = {"syncedAt": None}
+                    return empty
+                return look_over(snapshot, expects_vectors=expects_vectors, deep=deep)
+        except DAMAGE as error:
+            problems.append(f"the index is damaged ({error}); the next sync builds it again from the notes")
+        except (IndexFault, apsw.Error) as error:
+            problems.append(str(error))
+        return empty
+
+    def probe_embedding(self) -> str | None:
+        """Try the embedding provider; None when it works, else why not."""
+        return self._embedder.probe()
+
+    def probe_vector(self) -> str | None:
+        """Try the vector engine of the index; None when it works, else why not."""
+        with self._index.snapshot() as snapshot:
+            if snapshot is None:
+                return "nothing was indexed yet"
+            return self._vectors.for_reading(snapshot.db, snapshot.generation, "chunks")[1]
+
+    def close(self) -> None:
+        """Stop watching, end a sync at its next step, close the files. The last one who uses it does that."""
+        with self._lock:
+            self._users -= 1
+            if self._closed or self._users > 0:
+                return
+            self._closed = True
+            watcher, self._watcher = self._watcher, None
+        if watcher is not None:
+            watcher.close()
+        self._embedder.close()
+        self._upkeep.close()
+        self._index.close()
+
+
+def _size(file: Path) -> int:
+    total = 0
+    for each in (file, Path(f"{file}-wal")):
+        with contextlib.suppress(OSError):
+            total += each.stat().st_size
+    return total
+
+
+def _plain(error: Exception) -> str:
+    return str(getattr(error, "strerror", None) or error)

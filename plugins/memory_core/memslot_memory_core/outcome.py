@@ -1,0 +1,76 @@
+"""How a search's outcome is told: as JSON for agents and scripts, and in words."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Literal
+
+from memslot import MemoryHit, MemorySearchOutcome, Session
+
+Citations = Literal["auto", "on", "off"]
+
+
+def unavailable(why: str, action: str) -> MemorySearchOutcome:
+    """The outcome of a search that could not be made."""
+    return MemorySearchOutcome(hits=[], mode="unavailable", warning=why, action=action)
+
+
+def does_cite(citations: Citations, session: Session) -> bool:
+    """Whether snippets name their source: always, never, or where nobody else reads along."""
+    return citations == "on" or (citations == "auto" and session.is_private)
+
+
+def outcome_json(outcome: MemorySearchOutcome, *, cites: bool, footer: bool = True) -> dict[str, Any]:
+    """A search's outcome under the keys that agents and scripts rely on; with a `footer` snippets name their source."""
+    if outcome.mode == "unavailable":
+        return {
+            "results": [],
+            "disabled": True,
+            "unavailable": True,
+            "error": outcome.warning,
+            "warning": outcome.warning,
+            "action": outcome.action,
+        }
+    told = {
+        "fallback": outcome.fallback,
+        "warning": outcome.warning,
+        "action": outcome.action,
+        "stale": outcome.stale,
+        "explain": outcome.explanation,
+    }
+    return {
+        "results": [_hit_json(hit, cites, footer) for hit in outcome.hits],
+        "provider": outcome.provider,
+        "model": outcome.model,
+        "mode": outcome.mode,
+        "citations": "on" if cites else "off",
+        **{name: value for name, value in told.items() if value is not None},
+    }
+
+
+def _hit_json(hit: MemoryHit, cites: bool, footer: bool) -> dict[str, Any]:
+    result: dict[str, Any] = {
+        "path": hit.path,
+        "startLine": hit.start_line,
+        "endLine": hit.end_line,
+        "score": hit.score,
+        "snippet": f"{hit.snippet}\n\nSource: {hit.citation}" if cites and footer else hit.snippet,
+        "source": hit.source,
+    }
+    if cites:
+        result["citation"] = hit.citation
+    if hit.explanation is not None:
+        result["explain"] = hit.explanation
+    return result
+
+
+def age(moment: float | None) -> str:
+    """How long ago something was, in words."""
+    if moment is None:
+        return "never"
+    seconds = max(0.0, time.time() - moment)
+    for name, length in (("day", 86_400), ("hour", 3600), ("minute", 60)):
+        if seconds >= length:
+            number = int(seconds // length)
+            return f"{number} {name}{'' if number == 1 else 's'} ago"
+    return "just now"

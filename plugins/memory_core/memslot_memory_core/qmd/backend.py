@@ -1,0 +1,121 @@
+"""QMD as the memory that tools, commands and hooks use, with the builtin index behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from memslot import MemorySearchOutcome, MemoryStatus, PluginContext, Session
+
+from memslot_memory_core.index.report import Progress, SyncReport
+from memslot_memory_core.manager import MemoryManager
+from memslot_memory_core.qmd.errors import QmdError, QmdPathError
+from memslot_memory_core.qmd.fallback import FallbackMemory
+from memslot_memory_core.qmd.memory import QmdMemory
+from memslot_memory_core.qmd.settings import settings_from
+from memslot_memory_core.reading import MAX_LINES, FilePart
+from memslot_memory_core.sources.files import make_source_file
+from memslot_memory_core.sources.transcripts import Resume, chunk_transcript, read_transcript
+
+
+class QmdBackend:
+    """One agent's memory: QMD answers, and while it cannot, the builtin index does and says so."""
+
+    def __init__(self, qmd: QmdMemory, make_builtin: Callable[[], MemoryManager]) -> None:
+        self.qmd = qmd
+        self.memory = FallbackMemory(qmd, make_builtin)
+
+    def search(
+        self, query: str, *, max_results: int | None = None, session: Session | None = None, **options: Any
+    ) -> MemorySearchOutcome:
+        return self.memory.search(query, max_results=max_results, session=session, **options)
+
+    def read_file(self, path: str, *, from_line: int = 1, lines: int = 200, session: Session | None = None) -> FilePart:
+        """Lines of `qmd/<collection>/<path>`, or of a file that the builtin index gave; other paths read as empty."""
+        nothing = FilePart(path, "", from_line, 0)
+        if not path.startswith("qmd/"):
+            # In a chat that the scope leaves out, the way around QMD is closed, too.
+            if self.qmd.refusal(session) is not None:
+                return nothing
+            return self.memory.secondary().read_file(path, from_line=from_line, lines=lines, session=session)
+        try:
+            found = self.qmd.read_file(path, session=session).splitlines()
+        except (QmdPathError, QmdError):
+            return nothing
+        start = from_line - 1
+        part = found[start : start + min(max(1, lines), MAX_LINES)]
+        following = from_line + len(part) if part and start + len(part) < len(found) else None
+        return FilePart(path, "\n".join(part), from_line, len(part), following)
+
+    def sync(
+        self,
+        *,
+        force: bool = False,
+        progress: Progress | None = None,
+        cancelled: Callable[[], bool] | None = None,
+        wait_seconds: float = 60.0,
+    ) -> SyncReport:
+        """Have QMD look for changes now; where it cannot, bring the builtin index up to date."""
+        try:
+            report = self.qmd.update()
+        except QmdError as error:
+            behind = self.memory.secondary().sync(
+                force=force, progress=progress, cancelled=cancelled, wait_seconds=wait_seconds
+            )
+            sentence = f"QMD could not update ({error}), so the builtin index was brought up to date"
+            return SyncReport(**{**vars(behind), "problems": (sentence, *behind.problems)})
+        if report is None:
+            return SyncReport(complete=False, problems=("another process is updating QMD's index",))
+        return SyncReport(
+            indexed=report.indexed,
+            removed=report.removed,
+            unchanged=report.unchanged,
+            problems=report.problems,
+            seconds=report.seconds,
+        )
+
+    def request_sync(self) -> None:
+        self.qmd.request_update()
+        if self.memory.outage is not None:
+            self.memory.secondary().request_sync()
+
+    def start_session(self) -> None:
+        self.qmd.start()
+        if self.memory.outage is not None:
+            self.memory.secondary().start_session()
+
+    def start_watching(self) -> None:
+        """QMD does not watch; it looks every `memory.qmd.update.interval`."""
+        self.qmd.start()
+
+    def status(self, *, deep: bool = False) -> MemoryStatus:
+        return self.memory.status(deep=deep)
+
+    def close(self) -> None:
+        self.memory.close()
+
+
+def make_qmd_backend(ctx: PluginContext, make_builtin: Callable[[], MemoryManager]) -> QmdBackend:
+    """The agent's memory by the host's `memory.qmd`; nothing is started yet."""
+    qmd = QmdMemory(
+        settings_from(ctx.host_config.memory.qmd),
+        workspace=ctx.workspace,
+        home=ctx.places.agent_dir(ctx.agent_id) / "qmd",
+        transcripts=ctx.places.sessions_dir(ctx.agent_id),
+        render=render_transcript,
+    )
+    return QmdBackend(qmd, make_builtin)
+
+
+def render_transcript(file: Path) -> str:
+    """What was said, one paragraph for each message, clean; empty for a transcript that is gone."""
+    source = make_source_file("sessions", f"sessions/{file.name}", str(file), file.stat())
+    said: dict[int, str] = {}
+    resume: Resume | None = None
+    while transcript := read_transcript(source, resume=resume):
+        said.update(zip(transcript.numbers, transcript.lines, strict=True))
+        if not transcript.more:
+            break
+        _, resume = chunk_transcript(transcript, tokens=1, overlap=0)
+    return "\n\n".join(said[number] for number in sorted(said))

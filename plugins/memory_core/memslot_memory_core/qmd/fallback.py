@@ -1,0 +1,261 @@
+"""Lets the builtin index answer while QMD cannot, says so, and goes back when it can."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, Generic, Protocol, TypeVar
+
+from memslot import MemorySearchOutcome, MemoryStatus, MemslotError, Session
+
+from memslot_memory_core.outcome import unavailable
+
+FIRST_PAUSE = 30.0
+LONGEST_PAUSE = 300.0
+
+_logger = logging.getLogger("memslot.plugin.memory-core")
+
+
+class Primary(Protocol):
+    """What is asked first: `QmdMemory`, or anything that behaves like it."""
+
+    def search(
+        self,
+        query: str,
+        *,
+        max_results: int | None = None,
+        min_score: float | None = None,
+        session: Session | None = None,
+        explain: bool = False,
+        fresh_seconds: float | None = None,
+    ) -> MemorySearchOutcome:
+        """Answer or raise; an error's `action` and `retry_after` are used if it has them."""
+
+    def refusal(self, session: Session | None) -> MemorySearchOutcome | None:
+        """The answer to a chat that may hear nothing, whoever would answer."""
+
+    def status(self, *, deep: bool = False) -> MemoryStatus: ...
+
+    def close(self) -> None: ...
+
+
+class Secondary(Protocol):
+    """What answers meanwhile: the builtin index."""
+
+    def search(
+        self,
+        query: str,
+        *,
+        max_results: int | None = None,
+        min_score: float | None = None,
+        session: Session | None = None,
+        explain: bool = False,
+        fresh_seconds: float | None = None,
+    ) -> MemorySearchOutcome: ...
+
+    def status(self, *, deep: bool = False) -> MemoryStatus: ...
+
+    def close(self) -> None: ...
+
+
+Second = TypeVar("Second", bound=Secondary)
+
+
+@dataclass(frozen=True)
+class Outage:
+    """Why the primary is not asked at present, since when, and when it is tried again (by the monotonic clock)."""
+
+    reason: str
+    action: str | None
+    since: float
+    next_try: float
+    pause: float
+
+
+class FallbackMemory(Generic[Second]):
+    """Asks the primary; while that fails, the secondary. No search raises. Used from several threads at once.
+
+    After a failure the primary is left alone for 30 s, then 1, 2, 4 and at most 5 minutes. The first search after
+    that pause is still answered by the secondary, while the primary tries the same in the background: nobody waits
+    for something that may be broken.
+    """
+
+    def __init__(
+        self,
+        primary: Primary,
+        make_secondary: Callable[[], Second],
+        *,
+        secondary_name: str = "builtin",
+        clock: Callable[[], float] = time.monotonic,
+        wall_clock: Callable[[], float] = time.time,
+        in_background: Callable[[Callable[[], None]], None] | None = None,
+    ) -> None:
+        self.primary = primary
+        self.secondary_name = secondary_name
+        self._make_secondary = make_secondary
+        self._clock, self._wall_clock = clock, wall_clock
+        self._in_background = in_background or _start_thread
+        self._lock = threading.Lock()  # for the fields below; never held while anybody is asked
+        self._outage: Outage | None = None
+        self._is_trying = False
+        self._is_closed = False
+        self._made: Second | None = None
+        self._making = threading.Lock()
+
+    @property
+    def outage(self) -> Outage | None:
+        """Why the secondary answers at present; None while the primary does."""
+        return self._outage
+
+    def search(
+        self, query: str, *, max_results: int | None = None, session: Session | None = None, **options: Any
+    ) -> MemorySearchOutcome:
+        """Answer from the one or the other; both are told everything. Only an empty query raises."""
+        if not query.strip():
+            raise MemslotError("the query is empty: say in a few words what to look for")
+
+        def ask() -> MemorySearchOutcome:
+            return self.primary.search(query, max_results=max_results, session=session, **options)
+
+        try:
+            refusal = self.primary.refusal(session)
+        except Exception as error:
+            return self._nothing(f"the scope could not be checked: {_reason(error)}")
+        if refusal is not None:
+            return refusal
+        outage = self._outage
+        if outage is None:
+            try:
+                return ask()
+            except Exception as error:
+                outage = self._failed(error)
+        else:
+            self._maybe_try_again(ask)
+        return self._from_secondary(
+            lambda: self.secondary().search(query, max_results=max_results, session=session, **options), outage
+        )
+
+    def secondary(self) -> Second:
+        """The memory behind; made when it is first needed."""
+        with self._making:
+            if self._made is None:
+                self._made = self._make_secondary()
+            return self._made
+
+    def status(self, *, deep: bool = False) -> MemoryStatus:
+        """The primary's status; in an outage with the reason, and with the counts of what answers instead."""
+        try:
+            status = self.primary.status(deep=deep)
+        except Exception as error:
+            status = MemoryStatus("qmd", problems=[_reason(error)])
+        outage = self._outage
+        if outage is None:
+            return status
+        fallback: dict[str, Any] = {
+            "backend": self.secondary_name,
+            "reason": outage.reason,
+            "action": outage.action,
+            "since": datetime.fromtimestamp(outage.since, UTC).isoformat(timespec="seconds"),
+            "nextTrySeconds": max(0, round(outage.next_try - self._clock())),
+        }
+        problems = [f"{self.secondary_name} answers instead of QMD: {outage.reason}"]
+        problems += [problem for problem in status.problems if not problem.startswith(outage.reason)]
+        counts, made = status.counts, self._made
+        if made is not None:
+            try:
+                behind = made.status(deep=deep)
+                counts = {**counts, **behind.counts}
+                problems += behind.problems
+                fallback["details"] = dict(behind.details)
+            except Exception as error:
+                problems.append(f"{self.secondary_name} cannot tell its status: {_reason(error)}")
+        return replace(status, counts=counts, problems=problems, details={**status.details, "fallback": fallback})
+
+    def close(self) -> None:
+        with self._lock:
+            was_closed, self._is_closed = self._is_closed, True
+        if was_closed:
+            return
+        try:
+            self.primary.close()
+        finally:
+            with self._making:
+                if self._made is not None:
+                    self._made.close()
+
+    def _failed(self, error: Exception) -> Outage:
+        """Note the failure; the pause doubles with each one in a row, unless the error knows better."""
+        if not hasattr(error, "retry_after"):
+            _logger.error("QMD failed in a way that was not foreseen", exc_info=error)
+        now, asked = self._clock(), getattr(error, "retry_after", None)
+        with self._lock:
+            before = self._outage
+            pause = asked or (min(before.pause * 2, LONGEST_PAUSE) if before else FIRST_PAUSE)
+            outage = Outage(
+                reason=_reason(error),
+                action=getattr(error, "action", None),
+                since=before.since if before else self._wall_clock(),
+                next_try=now + pause,
+                pause=pause if not asked else (before.pause if before else FIRST_PAUSE / 2),
+            )
+            self._outage = outage
+        if before is None:
+            _logger.warning("QMD cannot answer, %s does: %s", self.secondary_name, outage.reason)
+        return outage
+
+    def _maybe_try_again(self, ask: Callable[[], MemorySearchOutcome]) -> None:
+        """Ask the primary in the background once its pause is over, one try at a time."""
+        with self._lock:
+            outage = self._outage
+            if outage is None or self._is_trying or self._is_closed or self._clock() < outage.next_try:
+                return
+            self._is_trying = True
+
+        def attempt() -> None:
+            try:
+                ask()
+            except Exception as error:
+                self._failed(error)
+            else:
+                with self._lock:
+                    self._outage = None
+                _logger.info("QMD answers again")
+            finally:
+                self._is_trying = False
+
+        try:
+            self._in_background(attempt)
+        except RuntimeError:  # no thread can be started, as when the interpreter is on its way out
+            self._is_trying = False
+
+    def _from_secondary(self, ask: Callable[[], MemorySearchOutcome], outage: Outage) -> MemorySearchOutcome:
+        if self._is_closed:
+            return self._nothing("the memory was closed")
+        warning = f"QMD cannot answer ({outage.reason}), so {self.secondary_name} does"
+        try:
+            outcome = ask()
+        except Exception as error:
+            _logger.error("%s failed as well", self.secondary_name, exc_info=error)
+            also = f"QMD cannot answer ({outage.reason}), nor can {self.secondary_name} ({_reason(error)})"
+            return self._nothing(also, outage.action)
+        return replace(
+            outcome,
+            fallback=self.secondary_name,
+            warning="; ".join(part for part in (warning, outcome.warning) if part),
+            action=" ".join(part for part in (outage.action, outcome.action) if part) or None,
+        )
+
+    def _nothing(self, why: str, action: str | None = None) -> MemorySearchOutcome:
+        return unavailable(why, action or "run: memslot memory status --deep")
+
+
+def _reason(error: Exception) -> str:
+    return str(error) or type(error).__name__
+
+
+def _start_thread(work: Callable[[], None]) -> None:
+    threading.Thread(target=work, name="qmd-retry", daemon=True).start()

@@ -1,0 +1,123 @@
+"""The folder that QMD has to itself for one agent, and what is remembered there between runs."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from memslot_memory_core.qmd.errors import QmdError
+
+
+@dataclass(frozen=True)
+class State:
+    """What QMD was last told and when it last finished; `collections` maps a name to its root and pattern."""
+
+    collections: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    updated_at: float | None = None
+    embedded_at: float | None = None
+
+
+class QmdHome:
+    """`<home>/agents/<id>/qmd`: QMD's config, index and models, all for the owner's eyes only."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @property
+    def index_file(self) -> Path:
+        return self.folder / "xdg-cache" / "qmd" / "index.sqlite"
+
+    @property
+    def sessions_dir(self) -> Path:
+        """Where exported transcripts go unless the person names another folder."""
+        return self.folder / "sessions"
+
+    def prepare(self) -> None:
+        """Make the folders; raises QmdError where that is not possible."""
+        try:
+            for part in ("", "xdg-config", "xdg-cache", "xdg-cache/qmd"):
+                make_private_dir(self.folder / part)
+        except OSError as error:
+            raise QmdError(f"QMD's folder {self.folder} cannot be made: {error.strerror or error}") from None
+        self._share_models()
+
+    def read_state(self) -> State:
+        """What was remembered; nothing where QMD's index is gone, since then it all has to be done again."""
+        try:
+            if not self.index_file.exists():
+                return State()
+            raw = json.loads(self._state_file.read_text(encoding="utf-8"))
+            collections = {str(name): (str(root), str(pattern)) for name, (root, pattern) in raw["collections"].items()}
+            return State(collections, _time(raw.get("updatedAt")), _time(raw.get("embeddedAt")))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return State()
+
+    def write_state(self, state: State) -> None:
+        """Remember it, in one step; raises QmdError where the folder cannot be written."""
+        content = {
+            "collections": {name: list(value) for name, value in state.collections.items()},
+            "updatedAt": state.updated_at,
+            "embeddedAt": state.embedded_at,
+        }
+        try:
+            write_private_file(self._state_file, json.dumps(content, indent=2) + "\n")
+        except OSError as error:
+            raise QmdError(f"QMD's folder {self.folder} cannot be written: {error.strerror or error}") from None
+
+    @contextlib.contextmanager
+    def update_lock(self) -> Iterator[bool]:
+        """Whether this is the one process that may update now; never waits."""
+        import filelock
+
+        lock = filelock.FileLock(self.folder / "update.lock", mode=0o600, thread_local=False)
+        try:
+            lock.acquire(timeout=0)
+        except filelock.Timeout:
+            yield False
+            return
+        except OSError as error:
+            raise QmdError(f"QMD's folder {self.folder} cannot be written: {error.strerror or error}") from None
+        try:
+            yield True
+        finally:
+            lock.release()
+
+    @property
+    def _state_file(self) -> Path:
+        return self.folder / "state.json"
+
+    def _share_models(self) -> None:
+        """Use the models that the person's own QMD has: they take gigabytes, and every agent has a home."""
+        theirs = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "qmd" / "models"
+        ours = self.folder / "xdg-cache" / "qmd" / "models"
+        if theirs.is_dir() and not os.path.lexists(ours):
+            with contextlib.suppress(OSError):
+                ours.symlink_to(theirs, target_is_directory=True)
+
+
+def make_private_dir(folder: Path) -> None:
+    """Make a folder and those above it with mode 0700; one that is there stays as it is."""
+    for each in (*reversed(folder.parents), folder):
+        if not each.is_dir():
+            each.mkdir(mode=0o700, exist_ok=True)
+
+
+def write_private_file(file: Path, text: str) -> None:
+    """Replace a file's content in one step, readable by the owner only; raises OSError."""
+    temporary = file.with_name(f".{file.name[:100]}.{os.getpid()}.{os.urandom(6).hex()}.tmp")
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as opened:
+            opened.write(text)
+        temporary.replace(file)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _time(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) else None

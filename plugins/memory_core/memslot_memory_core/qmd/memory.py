@@ -1,0 +1,253 @@
+"""The memory that QMD searches."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from memslot import MemorySearchOutcome, MemoryStatus, Session, redact
+
+from memslot_memory_core.outcome import unavailable
+from memslot_memory_core.qmd.collections import Collection, desired_collections, read_text
+from memslot_memory_core.qmd.errors import QmdError, QmdPathError, QmdTimeoutError
+from memslot_memory_core.qmd.hits import make_hits
+from memslot_memory_core.qmd.home import QmdHome
+from memslot_memory_core.qmd.output import missing_vectors, read_rows
+from memslot_memory_core.qmd.program import Output, QmdProgram
+from memslot_memory_core.qmd.query import plain_query
+from memslot_memory_core.qmd.scope import allowed
+from memslot_memory_core.qmd.settings import QmdSettings
+from memslot_memory_core.qmd.updates import UpdateLoop, Updater, UpdateReport
+
+_LEGS = {"search": "keywords", "vsearch": "vectors", "query": "hybrid"}
+_SPARE_RESULTS = 10
+_NOT_ALLOWED = "memory.qmd.scope does not allow memory in this chat"
+FIRST_UPDATE_SECONDS = 3.0
+"""A search waits this long for an index that was never built: better than none of QMD's answers."""
+
+
+class QmdMemory:
+    """One agent's notes, indexed and searched by the `qmd` program. Used from several threads at once.
+
+    A search raises QmdError where QMD has no answer; `FallbackMemory` turns that into another's answer.
+    """
+
+    def __init__(
+        self,
+        settings: QmdSettings,
+        *,
+        workspace: Path,
+        home: Path,
+        transcripts: Path | None = None,
+        render: Callable[[Path], str] | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.settings = settings
+        self.workspace = workspace.resolve()
+        self._home = QmdHome(home)
+        self._program = QmdProgram(settings.command, home)
+        export = (settings.export_dir or self._home.sessions_dir) if settings.export_sessions and render else None
+        self._export_dir = export
+        self._updater = Updater(
+            settings,
+            self._program,
+            self._home,
+            collections=self.collections,
+            transcripts=transcripts,
+            export_dir=export,
+            render=render,
+            clock=clock,
+        )
+        self._loop: UpdateLoop | None = None
+        self._is_closed = False
+        self._lock = threading.Lock()
+
+    def start(self) -> UpdateLoop | None:
+        """Keep QMD's index up to date from now on, in the background; calling it twice is fine."""
+        with self._lock:
+            if self._loop is None and not self._is_closed:
+                self._loop = UpdateLoop(
+                    self._updater.try_update, interval=self.settings.interval, at_once=self.settings.on_boot
+                )
+            return self._loop
+
+    def request_update(self) -> None:
+        """Ask for an update in the background, soon; not more often than `debounceMs` allows."""
+        if loop := self.start():
+            loop.wake()
+
+    def update(self, *, force: bool = True) -> UpdateReport | None:
+        """Bring QMD's index up to date now; None where another process is at it, or did it a moment ago."""
+        return self._updater.update(force=force)
+
+    def collections(self) -> list[Collection]:
+        """What QMD is to index, as the config and the disk are now."""
+        return desired_collections(self.settings, self.workspace, self._export_dir)
+
+    def refusal(self, session: Session | None) -> MemorySearchOutcome | None:
+        """The answer to a chat in which QMD is to be silent, or None where it may speak."""
+        if allowed(self.settings.scope, session):
+            return None
+        return unavailable(_NOT_ALLOWED, "add a rule to memory.qmd.scope.rules to allow it")
+
+    def search(
+        self,
+        query: str,
+        *,
+        max_results: int | None = None,
+        min_score: float | None = None,
+        session: Session | None = None,
+        explain: bool = False,
+        fresh_seconds: float | None = None,
+    ) -> MemorySearchOutcome:
+        """Ask QMD; raises QmdError where it cannot answer within the time limit.
+
+        Where others listen in (a session that is not direct) what is about the person stays out. `fresh_seconds` is
+        how long to wait for changes on disk to be taken up first.
+        """
+        if refusal := self.refusal(session):
+            return refusal
+        private = session is None or session.is_private
+        limits, mode = self.settings, self.settings.mode
+        text = plain_query(query, mode)
+        self._freshen(fresh_seconds)
+        collections, late = self._searchable(private=private)
+        if not text or not collections:
+            empty = "the query has no words" if not text else "there is nothing that QMD may search here"
+            return MemorySearchOutcome(hits=[], mode=_LEGS[mode], provider="qmd", warning=empty)
+        count = min(max_results or limits.max_results, limits.max_results)
+        output = self._ask(text, collections, count + _SPARE_RESULTS)
+        rows = read_rows(output.stdout)
+        warnings, action = self._warnings(output.stderr)
+        hits, dropped = make_hits(
+            [row for row in rows if min_score is None or row.score >= min_score],
+            collections,
+            workspace=self.workspace,
+            private=private,
+            count=count,
+            snippet_chars=limits.max_snippet_chars,
+            total_chars=limits.max_injected_chars,
+        )
+        if dropped:
+            warnings.append(f"{dropped} of QMD's results were left out: they belong to no collection of this agent")
+        if not rows and mode == "search" and len(text.split()) > 1:
+            warnings.append("QMD's keyword search finds only files that hold every word of the query")
+            action = action or "Ask with fewer words, or set memory.qmd.searchMode to 'query'."
+        return MemorySearchOutcome(
+            hits=hits,
+            mode=_LEGS[mode],
+            provider="qmd",
+            warning="; ".join(warnings) or None,
+            action=action,
+            stale=self._staleness(late),
+            explanation={"collections": [c.name for c in collections], "dropped": dropped} if explain else None,
+        )
+
+    def read_file(self, path: str, *, session: Session | None = None) -> str:
+        """The text of `qmd/<collection>/<path>`, empty if the file is gone; raises QmdPathError for other paths."""
+        if self.refusal(session) is not None:
+            raise QmdPathError(_NOT_ALLOWED)
+        private = session is None or session.is_private
+        return redact(read_text(self.collections(), path, private=private, workspace=self.workspace))
+
+    def status(self, *, deep: bool = False) -> MemoryStatus:
+        """Where the program is, what it indexes and how fresh that is; `deep` also starts it."""
+        state, updater = self._home.read_state(), self._updater
+        problems = [problem for problem in (updater.problem, updater.embed_problem) if problem]
+        try:
+            program: str | None = str(self._program.find())
+        except QmdError as error:
+            program = None
+            problems.append(f"{error}. {error.action}")
+        try:
+            collections: Sequence[Collection] = self.collections()
+        except QmdError as error:
+            collections = []
+            problems.append(str(error))
+        details: dict[str, Any] = {
+            "program": program,
+            "mode": _LEGS[self.settings.mode],
+            "home": str(self._home.folder),
+            "collections": [{"name": c.name, "root": str(c.root), "pattern": c.pattern} for c in collections],
+            "updatedAt": _iso(state.updated_at),
+            "embeddedAt": _iso(state.embedded_at),
+        }
+        if deep and program:
+            try:
+                details["version"] = self._program.run("--version", timeout=self.settings.timeout).stdout.strip()
+            except QmdError as error:
+                problems.append(str(error))
+        if updater.skipped_sessions:
+            details["skippedSessions"] = list(updater.skipped_sessions)
+        return MemoryStatus("qmd", {"collections": len(collections)}, problems, details)
+
+    def close(self) -> None:
+        """Stop updating and end the program, should it run."""
+        with self._lock:
+            self._is_closed = True
+            loop, self._loop = self._loop, None
+        if loop is not None:
+            loop.stop()
+        self._program.stop()
+        if loop is not None:
+            loop.join()
+
+    def _ask(self, text: str, collections: Sequence[Collection], count: int) -> Output:
+        names = [part for each in collections for part in ("-c", each.name)]
+        options = ("--json", "-n", str(count), *names)
+        try:
+            # After `--` nothing is an option, whatever the query begins with.
+            return self._program.run(self.settings.mode, *options, "--", text, timeout=self.settings.timeout)
+        except QmdTimeoutError as error:
+            error.action = "Raise memory.qmd.limits.timeoutMs, or set memory.qmd.searchMode to 'search'."
+            raise
+
+    def _freshen(self, fresh_seconds: float | None) -> None:
+        """Wait a little for an update where that was asked for, or where there was never one."""
+        never = not self._home.read_state().collections and self._updater.problem is None
+        if fresh_seconds is None and not never:
+            return
+        wait = FIRST_UPDATE_SECONDS if fresh_seconds is None else fresh_seconds
+        if loop := self.start():
+            loop.wake()
+            loop.wait_for_update(min(wait, self.settings.timeout))
+
+    def _searchable(self, *, private: bool) -> tuple[list[Collection], list[Collection]]:
+        """The collections that QMD knows as the config has them now, and those it does not know yet.
+
+        Raises QmdError before the first update.
+        """
+        state = self._home.read_state()
+        wanted = [each for each in self.collections() if private or not each.private]
+        ready = [each for each in wanted if state.collections.get(each.name) == each.key]
+        if wanted and not ready:
+            if problem := self._updater.problem:
+                self.request_update()  # what was wrong may have been put right since
+                raise QmdError(problem, action=self._updater.action)
+            raise QmdError("QMD has not indexed anything yet", retry_after=FIRST_UPDATE_SECONDS)
+        return ready, [each for each in wanted if each not in ready]
+
+    def _warnings(self, complaint: str) -> tuple[list[str], str | None]:
+        """What QMD says about vectors that are missing; without any, a search by meaning is no answer at all."""
+        if self.settings.mode == "search" or (missing := missing_vectors(complaint)) is None:
+            return [], None
+        documents, percent = missing
+        sentence = f"QMD has no vectors for {documents} documents ({percent} %)"
+        action = "Wait for `qmd embed`, which runs in the background and first fetches its model."
+        if percent >= 100 and self.settings.mode == "vsearch":
+            raise QmdError(sentence, action=action)
+        return [sentence], action
+
+    def _staleness(self, late: Sequence[Collection]) -> str | None:
+        parts = [f"QMD has not indexed {each.name} yet" for each in late]
+        if problem := self._updater.problem:
+            parts.append(f"QMD's index is from {_iso(self._home.read_state().updated_at)}: {problem}")
+        return "; ".join(parts) or None
+
+
+def _iso(moment: float | None) -> str | None:
+    return None if moment is None else datetime.fromtimestamp(moment, UTC).isoformat(timespec="seconds")

@@ -1,0 +1,76 @@
+"""Reads what `qmd … --json` prints."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from memslot_memory_core.qmd.errors import QmdError
+
+_URI = re.compile(r"qmd:/+([^/]+)/(.+?)(?:\?index=[^?]*)?\Z", re.DOTALL)
+_HUNK = re.compile(r"@@ -(\d{1,9}),(\d{1,9}) @@[^\n]*(?:\n|\Z)")
+_MISSING_VECTORS = re.compile(r"(\d+) documents \((\d+)%\) need embeddings")
+_CUT = "..."
+
+
+@dataclass(frozen=True)
+class Row:
+    """One result: the file in its collection, the first line of the text, and how many lines it stands for."""
+
+    collection: str
+    path: str
+    score: float
+    text: str
+    start_line: int | None
+    line_count: int
+    is_cut: bool
+
+
+def read_rows(stdout: str) -> list[Row]:
+    """The results; raises QmdError where there is nothing of the expected shape."""
+    if stdout.lstrip().startswith("No results found"):  # what QMD before 1.0 says, with --json too
+        return []
+    if not stdout.strip():
+        raise QmdError("QMD printed nothing where results were expected")
+    for value in _lists(stdout):
+        if all(isinstance(item, dict) for item in value):
+            return [_row(item) for item in value]
+    raise QmdError("QMD printed something that is not a list of results in JSON")
+
+
+def missing_vectors(stderr: str) -> tuple[int, int] | None:
+    """How many documents have no vectors yet, and how many in a hundred, if QMD warns of any."""
+    found = _MISSING_VECTORS.search(stderr)
+    return (int(found[1]), int(found[2])) if found else None
+
+
+def _lists(text: str) -> Iterator[list[Any]]:
+    """Every JSON list that begins a line: warnings may come before and after it."""
+    decoder = json.JSONDecoder()
+    for match in re.finditer(r"^\s*\[", text, re.MULTILINE):
+        try:
+            value, _ = decoder.raw_decode(text, match.end() - 1)
+        except (ValueError, RecursionError):
+            continue
+        yield value
+
+
+def _row(item: dict[str, Any]) -> Row:
+    uri, snippet = item.get("file"), item.get("snippet", item.get("body", ""))
+    where = _URI.match(uri) if isinstance(uri, str) else None
+    if where is None or not isinstance(snippet, str):
+        raise QmdError("QMD printed a result without a file or a text")
+    line = item.get("line")
+    start, count, text = line if isinstance(line, int) and line > 0 else None, 0, snippet
+    if hunk := _HUNK.match(snippet):
+        start, count, text = int(hunk[1]), int(hunk[2]), snippet[hunk.end() :]
+    return Row(where[1], where[2], _score(item.get("score")), text, start, count, text.endswith(_CUT))
+
+
+def _score(value: Any) -> float:
+    number = float(value) if isinstance(value, int | float) and abs(value) < 1e9 else 0.0
+    return min(1.0, max(0.0, number)) if math.isfinite(number) else 0.0

@@ -1,0 +1,214 @@
+"""Runs the `qmd` program: no shell, a time limit, a size limit, and nothing of it left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from memslot import redact
+
+from memslot_memory_core.qmd.errors import QmdError, QmdTimeoutError
+
+MAX_OUTPUT_BYTES = 16 * 1024 * 1024
+_MAX_COMPLAINT_BYTES = 64 * 1024
+_MAX_REASON_CHARS = 300
+_AFTERMATH_SECONDS = 0.2
+_INSTALL = "Install it with `npm install -g @tobilu/qmd` (Node 22 or newer), or name it in memory.qmd.command."
+
+# What finding Node, the person's locale, models and graphics cards takes; no key of ours is among it.
+_PASSED_ON = {
+    *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TEMP", "TMP"),
+    *("SYSTEMROOT", "COMSPEC", "PATHEXT", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA"),
+    *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR"),
+    *("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "CUDA_PATH", "CUDA_VISIBLE_DEVICES"),
+}
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
+
+
+@dataclass(frozen=True)
+class Output:
+    """What the program printed when it ended well."""
+
+    stdout: str
+    stderr: str
+
+
+class QmdProgram:
+    """The program with a home of its own: config, index and models of one agent."""
+
+    def __init__(self, command: str, home: Path, *, environ: Mapping[str, str] | None = None) -> None:
+        self.command = command
+        self.home = home
+        self._environ = dict(os.environ if environ is None else environ)
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._stopped = threading.Event()
+        # An interpreter that ends normally takes its children along; the guard sees to the other endings.
+        self._finalizer = weakref.finalize(self, _end_all, self._running)
+
+    def find(self) -> Path:
+        """Where the program is; raises QmdError where it is not."""
+        command = os.path.expanduser(self.command)  # noqa: PTH111 - Path.expanduser raises for unknown users
+        found = shutil.which(command, path=self._environ.get("PATH"))
+        if found:
+            return Path(found).absolute()
+        if os.path.dirname(command) and Path(command).exists():  # noqa: PTH120 - Path("qmd").parent is "."
+            raise QmdError(f"{command} is not an executable program", action=f"Make it executable: chmod +x {command}")
+        raise QmdError(f"the program {self.command} was not found", action=_INSTALL)
+
+    def environment(self, program: Path) -> dict[str, str]:
+        """A small environment in which the program finds its own home and nothing of ours."""
+        kept = {
+            name: value
+            for name, value in self._environ.items()
+            if name.upper() in _PASSED_ON or name.startswith(("LC_", "QMD_"))
+        }
+        kept.pop("QMD_CONFIG_DIR", None)  # would win over XDG_CONFIG_HOME
+        # npm puts `qmd` beside the Node it belongs to; another Node on the path may be too old for it.
+        kept["PATH"] = os.pathsep.join(part for part in (str(program.parent), kept.get("PATH")) if part)
+        return {
+            **kept,
+            "XDG_CONFIG_HOME": str(self.home / "xdg-config"),
+            "XDG_CACHE_HOME": str(self.home / "xdg-cache"),
+            "NO_COLOR": "1",
+        }
+
+    def run(self, *arguments: str, timeout: float) -> Output:
+        """Run it to its end; raises QmdError for every other way this can go."""
+        name = f"qmd {arguments[0]}" if arguments else "qmd"
+        if self._stopped.is_set():
+            raise QmdError("QMD was closed")
+        program = self.find()
+        # `--index index` is the default one, said aloud: otherwise a `.qmd` folder above would take its place.
+        command = [str(program), "--index", "index", *arguments]
+        deadline = time.monotonic() + timeout
+        process = self._start(name, command, self.environment(program))
+        out, err = _Reader(process, process.stdout, MAX_OUTPUT_BYTES), _Reader(process, process.stderr, None)
+        try:
+            for reader in (out, err):
+                reader.join(max(0.0, deadline - time.monotonic()))
+            if out.overflowed:
+                raise QmdError(f"{name} printed more than {MAX_OUTPUT_BYTES // 2**20} MB")
+            in_time = not out.is_alive() and not err.is_alive() and _ended(process, deadline)
+        finally:
+            self._running.discard(process)
+            _end(process)
+            for reader in (out, err):
+                reader.join(_AFTERMATH_SECONDS)
+        if self._stopped.is_set():
+            raise QmdError("QMD was closed")
+        if not in_time:
+            raise QmdTimeoutError(f"{name} gave no answer within {timeout:g} s")
+        if process.returncode != 0:
+            raise _failure(name, process.returncode, err.text())
+        return Output(out.text(), err.text())
+
+    def stop(self) -> None:
+        """End what is running and start nothing more; calling it twice is fine."""
+        self._stopped.set()
+        _end_all(self._running)
+
+    def _start(self, name: str, command: list[str], env: dict[str, str]) -> subprocess.Popen[bytes]:
+        guarded = os.name == "posix" and bool(sys.executable)
+        if guarded:
+            guard = Path(__file__).with_name("guard.py")
+            command = [sys.executable, "-I", "-S", str(guard), *command]
+        try:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE if guarded else subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                cwd=self.home,
+                env=env,
+                start_new_session=os.name == "posix",
+                umask=0o077 if os.name == "posix" else -1,
+            )
+        except (OSError, ValueError) as error:
+            raise QmdError(f"{name} cannot be started: {error}", action=_INSTALL) from None
+        self._running.add(process)
+        if self._stopped.is_set():  # stop() may have looked before this one was there
+            _end(process)
+        return process
+
+
+class _Reader(threading.Thread):
+    """Reads a pipe to its end; past the limit it ends the program, or without one keeps the last part only."""
+
+    def __init__(self, process: subprocess.Popen[bytes], pipe: IO[bytes] | None, limit: int | None) -> None:
+        super().__init__(name="qmd-output", daemon=True)
+        self._process, self._pipe, self._limit = process, pipe, limit
+        self._data = bytearray()
+        self.overflowed = False
+        self.start()
+
+    def run(self) -> None:
+        assert self._pipe is not None
+        with contextlib.suppress(OSError, ValueError), self._pipe as pipe:
+            while part := pipe.read(65_536):
+                self._data += part
+                if self._limit is None:
+                    del self._data[:-_MAX_COMPLAINT_BYTES]
+                elif len(self._data) > self._limit:
+                    self.overflowed = True
+                    self._data.clear()
+                    _kill(self._process)
+                    return
+
+    def text(self) -> str:
+        return bytes(self._data).decode("utf-8", errors="replace")
+
+
+def _ended(process: subprocess.Popen[bytes], deadline: float) -> bool:
+    try:
+        process.wait(max(0.05, deadline - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill the program and its children. Not once it was waited for: its number may be another's by then."""
+    if process.returncode is not None:
+        return
+    with contextlib.suppress(OSError):
+        if os.name == "posix":
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    _kill(process)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(1.0)
+    if process.stdin is not None:
+        with contextlib.suppress(OSError):
+            process.stdin.close()
+
+
+def _end_all(running: set[subprocess.Popen[bytes]]) -> None:
+    for process in list(running):
+        _kill(process)
+
+
+def _failure(name: str, code: int, complaint: str) -> QmdError:
+    """What the program complained of: the line that names an error, else the last one."""
+    lines = [line.strip() for line in _ESCAPES.sub("", complaint).splitlines() if line.strip()]
+    named = [line for line in lines if re.match(r"(?:\w*Error\b|SqliteError|env:)", line)]
+    reason = redact((named or lines[-1:] or ["it did not say why"])[0])[:_MAX_REASON_CHARS]
+    if code == 127:
+        return QmdError(f"{name} could not start: {reason}", action=_INSTALL)
+    return QmdError(f"{name} ended with code {code}: {reason}", action="Run `qmd doctor` to see what is wrong with it.")

@@ -1,0 +1,79 @@
+"""Gives an agent the lines it asks for, of the files that are its memory and of no other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from memslot import redact
+
+from memslot_memory_core.index.preparing import Sources
+from memslot_memory_core.sources.files import SourceFile
+from memslot_memory_core.sources.text import read_text_file
+from memslot_memory_core.sources.transcripts import Resume, chunk_transcript, read_transcript
+
+MAX_LINES = 2000
+
+
+@dataclass(frozen=True)
+class FilePart:
+    """Some lines of a file; `next_line` is where to go on, None at its end. A file that is not there is empty."""
+
+    path: str
+    text: str
+    from_line: int
+    lines: int
+    next_line: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        part: dict[str, Any] = {
+            "path": self.path,
+            "text": self.text,
+            "from": self.from_line,
+            "lines": self.lines,
+            "truncated": self.next_line is not None,
+        }
+        if self.next_line is not None:
+            part["nextFrom"] = self.next_line
+        return part
+
+
+def read_part(sources: Sources, path: str, from_line: int, lines: int, *, private: bool) -> FilePart:
+    """Lines of an indexed file, without secrets; what is not indexed, or not for this chat, reads as empty."""
+    file = sources.find(path)
+    if file is None or (not private and is_hidden(file)):
+        return FilePart(path, "", from_line, 0)
+    wanted = range(from_line, from_line + min(max(1, lines), MAX_LINES))
+    if file.source == "sessions":
+        return _part_of_transcript(file, path, wanted)
+    document = read_text_file(file)
+    found = document.lines if document is not None else ()
+    part = found[wanted.start - 1 : wanted.stop - 1]
+    following = wanted.stop if part and wanted.stop <= len(found) else None
+    return FilePart(path, redact("\n".join(part)), from_line, len(part), following)
+
+
+def is_hidden(file: SourceFile) -> bool:
+    """Whether a file is for the person's eyes only: what is about them, and what they said elsewhere."""
+    return file.private or file.source == "sessions"
+
+
+def _part_of_transcript(file: SourceFile, path: str, wanted: range) -> FilePart:
+    """The messages whose lines in the JSONL file are asked for, each as one line."""
+    said: dict[int, str] = {}
+    beyond: int | None = None
+    resume: Resume | None = None
+    while beyond is None:
+        transcript = read_transcript(file, resume=resume)
+        if transcript is None:
+            break
+        for number, line in zip(transcript.numbers, transcript.lines, strict=True):
+            if number in wanted:
+                said[number] = line
+            elif number >= wanted.stop:
+                beyond = number
+                break
+        if not transcript.more:
+            break
+        _, resume = chunk_transcript(transcript, tokens=1, overlap=0)
+    return FilePart(path, "\n".join(said.values()), wanted.start, len(said), beyond)

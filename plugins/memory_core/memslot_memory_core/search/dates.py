@@ -1,0 +1,214 @@
+"""Dates in a question ("on 9 December 2023", "in May", "last week"), and how near a note is to them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from functools import cache
+
+_MONTH_NAMES = """
+januar februar märz april mai juni juli august september oktober november dezember
+janvier février mars avril mai juin juillet août septembre octobre novembre décembre
+enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre
+janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro
+gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre
+jan feb mar apr may jun jul aug sep oct nov dec
+january february march april may june july august september october november december
+"""
+_MONTHS = {name: number for names in _MONTH_NAMES.strip().splitlines() for number, name in enumerate(names.split(), 1)}
+_MONTHS["sept"] = 9
+_ENGLISH = _MONTH_NAMES.strip().rpartition("\n")[2].replace(" ", "|")
+_WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+
+_NAME = "(?P<name>" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + r")\b\.?"
+_DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th|º|\.)?"
+_YEAR = r"(?P<year>(?:19|20)\d\d)"
+_OF = r"(?:\s+(?:of|de|del|di))?"
+_ABSOLUTE = (
+    rf"(?<!\d){_YEAR}[-/.](?P<month>\d\d?)[-/.](?P<day>\d\d?)(?!\d)",
+    rf"(?<!\d){_YEAR}\s*[年년]\s*(?:(?P<month>\d\d?)\s*[月월]\s*(?:(?P<day>\d\d?)\s*[日号號일])?)?",
+    r"(?<!\d)(?P<month>1?\d)\s*[月월]\s*(?:(?P<day>[0-3]?\d)\s*[日号號일])?",
+    rf"(?<!\w){_DAY}{_OF}\s+{_NAME}(?:,?{_OF}\s*{_YEAR}(?!\d))?",
+    rf"(?<!\w){_NAME}\s+{_DAY}(?!\w)(?:,?\s*{_YEAR}(?!\d))?",
+    rf"(?<!\w){_NAME},?{_OF}\s*{_YEAR}(?!\d)",
+    # "may" and "march" are words, too: a month alone needs something before it.
+    rf"(?<!\w)(?:in|during|since|until|by|early|late|mid)[ -](?P<name>{_ENGLISH})(?!\w)",
+    rf"(?<!\w)(?:in|during|since|of|year|summer|winter|spring|autumn|fall)\s+{_YEAR}(?!\d)",
+)
+_RELATIVE = (
+    r"(?<!\w)(?:(?P<ago>\d{1,3}|an?|two|three|four|five|six)\s+(?P<unit>day|week|month|year)s?\s+ago"
+    r"|(?P<which>last|this|past)\s+(?P<span>week(?:end)?|month|year|" + "|".join(_WEEKDAYS) + ")"
+    r"|(?P<near>today|yesterday|the day before yesterday))(?!\w)"
+    r"|(?P<other>今天|今日|昨天|昨日|前天|一昨日|오늘|어제|그저께|上周|上週|先週|지난주|上个月|上個月|先月|지난달)"
+)
+_NUMBERS = {"a": 1, "an": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
+_DAYS_BACK = {
+    "today": 0, "今天": 0, "今日": 0, "오늘": 0, "yesterday": 1, "昨天": 1, "昨日": 1, "어제": 1,
+    "the day before yesterday": 2, "前天": 2, "一昨日": 2, "그저께": 2,
+}  # fmt: skip
+_LAST_WEEK = ("上周", "上週", "先週", "지난주")
+
+_HALF_LIFE_DAYS = 7.0
+"""A note tells of what happened on days before it; each week later makes that half as likely."""
+
+_DATED_FILE = re.compile(r"(?:^|/)memory/(?:.*/)?(\d{4})-(\d\d)-(\d\d)[^/]*\.(?:md|markdown)$", re.IGNORECASE)
+_WRITTEN_OUT = re.compile(r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class AskedDate:
+    """The days a question asks about; without a year, those days of any year."""
+
+    first: date
+    last: date
+    every_year: bool = False
+
+    def closeness(self, day: date) -> float:
+        """1 for a note of these days, less for later ones, 0 for earlier ones."""
+        if not self.every_year:
+            return _closeness(self.first, self.last, day)
+        years = (day.year, day.year - 1)
+        return max(_closeness(_in_year(self.first, year), _in_year(self.last, year), day) for year in years)
+
+
+def _closeness(first: date, last: date, day: date) -> float:
+    if day < first:
+        return 0.0
+    return float(0.5 ** (max(0, (day - last).days) / _HALF_LIFE_DAYS))
+
+
+@cache
+def _patterns() -> tuple[tuple[re.Pattern[str], ...], re.Pattern[str]]:
+    """Made at the first question: compiling them takes longer than a search."""
+    return tuple(re.compile(each, re.IGNORECASE) for each in _ABSOLUTE), re.compile(_RELATIVE, re.IGNORECASE)
+
+
+def find_dates(query: str, today: date) -> tuple[tuple[AskedDate, ...], str]:
+    """The dates that a question names, and the question without them.
+
+    What is told from today ("last week") counts only where no date is written out: in "what happened last week, as
+    told on 6 November" it belongs to that day.
+    """
+    found: list[AskedDate] = []
+    rest = query
+    written_out, relative = _patterns()
+    for pattern in written_out:
+        for match in pattern.finditer(rest):
+            asked = _written_out(match)
+            if asked is not None:
+                found.append(asked)
+                rest = _without(rest, match)
+    if not found:
+        for match in relative.finditer(rest):
+            asked = _told_from(today, match)
+            if asked is not None:
+                found.append(asked)
+                rest = _without(rest, match)
+    return tuple(found), rest
+
+
+def _without(text: str, match: re.Match[str]) -> str:
+    """The text with blanks in place of the match, so that other matches stay where they are."""
+    return text[: match.start()] + " " * (match.end() - match.start()) + text[match.end() :]
+
+
+def _written_out(match: re.Match[str]) -> AskedDate | None:
+    parts = match.groupdict()
+    name, year = parts.get("name"), parts.get("year")
+    month = _MONTHS[name.lower()] if name else int(parts.get("month") or 0)
+    day = int(parts.get("day") or 0)
+    try:
+        if year is None:
+            # 2000 had a 29 February.
+            first, last = _month(2000, month) if not day else (date(2000, month, day), date(2000, month, day))
+            return AskedDate(first, last, every_year=True)
+        if not month:
+            return AskedDate(date(int(year), 1, 1), date(int(year), 12, 31))
+        if not day:
+            return AskedDate(*_month(int(year), month))
+        return AskedDate(date(int(year), month, day), date(int(year), month, day))
+    except ValueError:  # 31 June
+        return None
+
+
+def _told_from(today: date, match: re.Match[str]) -> AskedDate | None:
+    near = (match["near"] or match["other"] or "").lower()
+    if near in _DAYS_BACK:
+        day = today - timedelta(days=_DAYS_BACK[near])
+        return AskedDate(day, day)
+    if match["ago"]:
+        return _ago(today, _NUMBERS.get(match["ago"].lower()) or int(match["ago"]), match["unit"].lower())
+    span = (match["span"] or ("week" if near in _LAST_WEEK else "month")).lower()
+    back = 0 if (match["which"] or "last").lower() == "this" else 1
+    if span in _WEEKDAYS:
+        day = today - timedelta(days=(today.weekday() - _WEEKDAYS.index(span)) % 7 or 7 * back)
+        return AskedDate(day, day)
+    if span == "week":
+        monday = today - timedelta(days=today.weekday() + 7 * back)
+        return AskedDate(monday, monday + timedelta(days=6))
+    if span == "weekend":
+        saturday = today - timedelta(days=(today.weekday() - 5) % 7)
+        return AskedDate(saturday, saturday + timedelta(days=1))
+    if span == "month":
+        months = today.year * 12 + today.month - 1 - back
+        return AskedDate(*_month(months // 12, months % 12 + 1))
+    return AskedDate(date(today.year - back, 1, 1), date(today.year - back, 12, 31))
+
+
+def _ago(today: date, count: int, unit: str) -> AskedDate | None:
+    """Rough, as people are: two weeks ago is some day around then."""
+    length = {"day": 1, "week": 7, "month": 30, "year": 365}[unit]
+    if count * length >= today.toordinal() - length:
+        return None
+    day = today - timedelta(days=count * length)
+    slack = timedelta(days=length // 2)
+    return AskedDate(day - slack, day + slack)
+
+
+def _month(year: int, month: int) -> tuple[date, date]:
+    first = date(year, month, 1)
+    return first, (first + timedelta(days=31)).replace(day=1) - timedelta(days=1)
+
+
+def _in_year(day: date, year: int) -> date:
+    try:
+        return day.replace(year=year)
+    except ValueError:  # 29 February
+        return day.replace(year=year, day=28)
+
+
+def time_of_path(path: str) -> float | None:
+    """When a daily note (`memory/**/YYYY-MM-DD*.md`) is from, in seconds of the epoch; None for other files."""
+    match = _DATED_FILE.search(path)
+    if match is None:
+        return None
+    try:
+        # Noon here: whatever the clock does to that day, it stays that day.
+        return datetime(int(match[1]), int(match[2]), int(match[3]), 12).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def closeness_to_dates(asked: Sequence[AskedDate], time: float | None, text: str) -> float:
+    """How near a chunk is to any of the dates asked for: 0 to 1.
+
+    A chunk that has no date of its own counts by the dates in its text: entries of a log in one long file.
+    """
+    if time is not None:
+        try:
+            day = datetime.fromtimestamp(time).date()
+        except (ValueError, OverflowError, OSError):
+            return 0.0
+        return max((each.closeness(day) for each in asked), default=0.0)
+    inside = (each.closeness(day) == 1.0 for day in _dates_in(text) for each in asked)
+    return 1.0 if any(inside) else 0.0
+
+
+def _dates_in(text: str) -> Iterator[date]:
+    for year, month, day in _WRITTEN_OUT.findall(text):
+        try:
+            yield date(int(year), int(month), int(day))
+        except ValueError:
+            continue

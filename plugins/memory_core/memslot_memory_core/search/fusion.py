@@ -1,0 +1,115 @@
+"""One score out of two legs: meaning (cosine) and words (BM25 as a share of what the query could reach)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from memslot_memory_core.search.candidate import Candidate
+
+if TYPE_CHECKING:
+    from memslot import SearchAdvice
+
+RRF_DEPTH = 10
+"""How slowly a place in a ranking loses worth; 10 measured better than the customary 60."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """How much each leg counts; they sum to 1. `reason` says why, where it is neither set nor advised."""
+
+    vector: float
+    text: float
+    reason: str | None = None
+
+
+def choose_weights(
+    vector_weight: float | None,
+    text_weight: float | None,
+    advice: SearchAdvice | None,
+    scripts: Collection[str] = (),
+    *,
+    has_vectors: bool = True,
+    has_keywords: bool = True,
+) -> Weights:
+    """The weights for one query: a leg that did not run has none; then what is set; then what the provider advises.
+
+    `advice` is None where nobody gives vectors. `scripts` are those of the query's words ("latin", "han", …): a
+    provider that knows none of them is not asked, one that knows some counts for its part.
+    """
+    if not has_vectors or advice is None:
+        return Weights(0.0, 1.0, "keywords only: there are no vectors to compare")
+    if not has_keywords:
+        return Weights(1.0, 0.0, "vectors only: the query has no words to look for")
+    if vector_weight is not None or text_weight is not None:
+        return _normalised(vector_weight, text_weight)
+    advised = _normalised(advice.vector_weight, advice.text_weight)
+    known = None if advice.scripts is None else {script.casefold() for script in advice.scripts}
+    asked = {script.casefold() for script in scripts}
+    if known is None or not asked or asked <= known:
+        return advised
+    share = len(asked & known) / len(asked)
+    vector = advised.vector * share
+    strange = ", ".join(sorted(asked - known))
+    return Weights(vector, 1.0 - vector, f"the provider does not know the script of the query ({strange})")
+
+
+def _normalised(vector: float | None, text: float | None) -> Weights:
+    if vector is None:
+        vector = max(0.0, 1.0 - (text or 0.0))
+    if text is None:
+        text = max(0.0, 1.0 - vector)
+    total = vector + text
+    return Weights(vector / total, text / total) if total > 0 else Weights(0.5, 0.5)
+
+
+def text_score(r: float, sum_idf: float) -> float:
+    """BM25 as a share of what the query's terms are worth: 0 to 1, comparable between queries."""
+    return min(1.0, max(0.0, r) / sum_idf) if sum_idf > 0 else 0.0
+
+
+def weighted(text: float, cosine: float | None, weights: Weights) -> float:
+    """Both legs' scores as one, 0 to 1; a cosine below 0 says no more than 0 does."""
+    return weights.text * text + weights.vector * min(1.0, max(0.0, cosine or 0.0))
+
+
+def fuse_weighted(candidates: Sequence[Candidate], sum_idf: float, weights: Weights) -> list[float]:
+    """The weighted score of each candidate, the user's own lines included."""
+    fused = []
+    for each in candidates:
+        score = weighted(text_score(each.text_r, sum_idf), each.cosine, weights)
+        if each.user_lines is not None:
+            lines = (weighted(line.text_score, line.cosine, weights) for line in each.user_lines)
+            score = with_user_lines(score, lines)
+        fused.append(score)
+    return fused
+
+
+def with_user_lines(chunk_score: float, line_scores: Iterable[float]) -> float:
+    """A transcript's chunk counts half by itself and half by the best of what the user says in it."""
+    return (chunk_score + max(line_scores, default=0.0)) / 2
+
+
+def fuse_by_rank(candidates: Sequence[Candidate], weights: Weights) -> list[float]:
+    """Reciprocal rank fusion, 1 for what both legs put first: only places count, so a score tells nothing absolute."""
+    fused = [0.0] * len(candidates)
+    legs = (
+        (weights.text, [each.text_r for each in candidates]),
+        (weights.vector, [each.cosine or 0.0 for each in candidates]),
+    )
+    for weight, scores in legs:
+        for index, place in places(scores).items():
+            fused[index] += weight * (RRF_DEPTH + 1) / (RRF_DEPTH + place)
+    return fused
+
+
+def places(scores: Sequence[float]) -> dict[int, int]:
+    """The place of each score above 0, from 1; equal scores share one."""
+    order = sorted((index for index, score in enumerate(scores) if score > 0), key=lambda index: -scores[index])
+    found: dict[int, int] = {}
+    for position, index in enumerate(order, 1):
+        before = order[position - 2] if position > 1 else None
+        tied = before is not None and scores[before] == scores[index]
+        found[index] = found[before] if tied and before is not None else position
+    return found

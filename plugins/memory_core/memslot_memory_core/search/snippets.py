@@ -1,0 +1,133 @@
+"""The lines of a chunk that answer, within a number of characters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from memslot_memory_core.search.evidence import has_label
+from memslot_memory_core.search.matching import Matcher, cut_lines
+
+GAP = "…"
+_LABEL, _QUESTION = 0.1, 0.1
+_FROM_BEFORE, _FROM_AFTER = 0.3, 0.1
+"""What a line gets of its neighbours' worth: an answer follows its question more often than it precedes it."""
+_WORTH_CUTTING = 80
+"""A part of a line that is shorter than this tells too little to be shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """Text to show, and the numbers of the lines in it, whole or in part."""
+
+    text: str
+    lines: tuple[int, ...]
+
+
+def make_snippet(
+    text: str, line_shares: Sequence[float], matcher: Matcher, limit: int, *, numbers: Sequence[int]
+) -> Snippet:
+    """The best lines of a chunk in their order, gaps marked.
+
+    `line_shares` says how much of the query each line holds (`Evidence.lines`), `numbers` which line of the file
+    each is.
+    """
+    lines = text.split("\n")
+    if len(text) <= limit:
+        return Snippet(
+            text.strip("\n"), tuple(number for line, number in zip(lines, numbers, strict=True) if line.strip())
+        )
+    bits = matcher.bits_of(set().union(*cut_lines(text)))
+    worth = _worth(lines, line_shares, bits)
+    filled = [index for index, line in enumerate(lines) if line.strip()]
+    parts: dict[int, str] = {}
+    for index in sorted(filled, key=lambda index: (-worth[index], index)):
+        line = lines[index].rstrip()
+        if _length({**parts, index: line}, filled) <= limit:
+            parts[index] = line
+            continue
+        # The best line is shown whatever its length; any other where enough of it fits.
+        room = limit - _length({**parts, index: ""}, filled)
+        if not parts or room >= _WORTH_CUTTING:
+            parts[index] = cut_around(line, bits, room)
+            break
+    return Snippet(_joined(parts, filled), tuple(numbers[index] for index in sorted(parts)))
+
+
+def cut_around(line: str, bits: dict[str, int], room: int) -> str:
+    """A part of a line of at most `room` characters, around the words that match."""
+    if len(line) <= room:
+        return line
+    if room <= 2 * len(GAP):
+        return line[: max(0, room)]
+    inside = room - 2 * len(GAP)
+    start = _best_start(line, bits, inside)
+    if start == 0:
+        return line[: room - len(GAP)].rstrip() + GAP
+    if start + inside >= len(line):
+        return GAP + line[-(room - len(GAP)) :].lstrip()
+    return GAP + line[start : start + inside].strip() + GAP
+
+
+def _worth(lines: Sequence[str], shares: Sequence[float], bits: dict[str, int]) -> list[float]:
+    own = [share + (_LABEL if has_label(line, bits) else 0.0) for line, share in zip(lines, shares, strict=True)]
+    worth = []
+    for index, line in enumerate(lines):
+        before = own[index - 1] if index else 0.0
+        after = own[index + 1] if index + 1 < len(own) else 0.0
+        # A question is seldom its own answer.
+        asks = _QUESTION if line.rstrip().endswith(("?", "？")) else 0.0
+        worth.append(own[index] + _FROM_BEFORE * before + _FROM_AFTER * after - asks)
+    return worth
+
+
+def _best_start(line: str, bits: dict[str, int], width: int) -> int:
+    """Where a window of this width holds most different terms; a little before the first of them."""
+    found = [(place, bits[piece]) for place, piece in _placed(line) if piece in bits]
+    best, best_count = 0, 0
+    first = 0
+    for last in range(len(found)):
+        while found[last][0] - found[first][0] >= width:
+            first += 1
+        held = 0
+        for _, bit in found[first : last + 1]:
+            held |= bit
+        if held.bit_count() > best_count:
+            best, best_count = found[first][0], held.bit_count()
+    lead = best - width // 4
+    if lead <= 0:
+        return 0
+    blank = line.find(" ", lead, best)
+    return blank + 1 if blank >= 0 else lead
+
+
+def _placed(line: str) -> Iterable[tuple[int, str]]:
+    """Each piece of a line with where it begins."""
+    place = 0
+    for pieces in cut_lines(line):
+        for piece in pieces:
+            place = line.find(piece, place)
+            if place < 0:  # half a surrogate pair, which cutting replaces
+                return
+            yield place, piece
+            place += len(piece)
+
+
+def _length(parts: dict[int, str], filled: Sequence[int]) -> int:
+    return len(_joined(parts, filled))
+
+
+def _joined(parts: dict[int, str], filled: Sequence[int]) -> str:
+    """Parts in their order; a gap where lines with something in them were left out."""
+    place = {index: position for position, index in enumerate(filled)}
+    shown = sorted(parts)
+    pieces: list[str] = []
+    before = -1
+    for index in shown:
+        if place[index] != before + 1:
+            pieces.append(GAP)
+        pieces.append(parts[index])
+        before = place[index]
+    if shown and before != len(filled) - 1:
+        pieces.append(GAP)
+    return "\n".join(pieces)

@@ -1,0 +1,278 @@
+"""Answers a query: embeds it, gathers candidates from one snapshot, ranks them, and says how it went."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Any
+
+from memslot import (
+    EmbeddingPipeline,
+    HasTokenVectors,
+    MemoryHit,
+    MemorySearch,
+    MemorySearchOutcome,
+    MemslotError,
+    SearchAdvice,
+    Selection,
+    advice_of,
+    redact,
+)
+
+from memslot_memory_core.embedder import EmbedderChoice
+from memslot_memory_core.index.generation import Generation
+from memslot_memory_core.index.identity import Identity
+from memslot_memory_core.index.preparing import Sources
+from memslot_memory_core.index.store import IndexFile, Snapshot
+from memslot_memory_core.index.terms import QueryTerms, query_terms
+from memslot_memory_core.index.vector_tables import VectorTables
+from memslot_memory_core.outcome import age
+from memslot_memory_core.search.candidate import RankingQuery, ranking_query
+from memslot_memory_core.search.fusion import choose_weights
+from memslot_memory_core.search.gathering import Gathered, Gathering
+from memslot_memory_core.search.matching import Matcher
+from memslot_memory_core.search.ranking import Ranked, RankedChunk, RankingSettings, rank
+from memslot_memory_core.search.snippets import make_snippet
+from memslot_memory_core.search.word_vectors import WordVectors
+
+DEFAULT_MIN_SCORE = 0.35
+_SMALLEST_POOL, _LARGEST_POOL = 60, 200
+_MOST_CHARS = 10_000
+_MOST_DROPPED = 50
+_REBUILD = "memslot memory index --force"
+
+
+@dataclass(frozen=True)
+class _VectorLeg:
+    """The query's vector, or the reason why this search has none."""
+
+    vector: bytes | None = None
+    advice: SearchAdvice | None = None
+    why_not: str | None = None
+    action: str | None = None
+
+
+class Searcher:
+    """One agent's searches. Holds nothing but what makes the next one faster."""
+
+    def __init__(
+        self,
+        index: IndexFile,
+        sources: Sources,
+        embedder: EmbedderChoice,
+        vectors: VectorTables,
+        settings: MemorySearch,
+    ) -> None:
+        self._index = index
+        self._sources = sources
+        self._embedder = embedder
+        self._vectors = vectors
+        self._settings = settings
+        self._words: tuple[object, WordVectors] | None = None
+        self.query_failure: str | None = None
+        """Why the last query could not be embedded, until one can."""
+
+    def search(
+        self,
+        query: str,
+        *,
+        max_results: int | None = None,
+        min_score: float | None = None,
+        private: bool = True,
+        explain: bool = False,
+        stale: str | None = None,
+    ) -> MemorySearchOutcome:
+        """What fits, best first. The outcome names the legs that ran and says what did not, and why."""
+        text = " ".join(query.replace("\0", " ").split())[:_MOST_CHARS]
+        pipeline, selection = self._embedder.choose()
+        terms = query_terms(text)
+        leg = self._embed(text, pipeline, selection)
+        wanted = max_results or self._settings.query.max_results
+        with self._index.snapshot() as snapshot:
+            if snapshot is None:
+                return _nothing_indexed(self._sources, stale)
+            leg = self._fitting(leg, snapshot, pipeline)
+            gathered = self._gather(snapshot, terms, leg, wanted, private)
+            generation = snapshot.generation
+        asked = ranking_query(text, terms, gathered.weighed, date.today())
+        ranked = self._rank(gathered, asked, leg, wanted, min_score, pipeline)
+        matcher = Matcher(asked.terms, asked.phrases)
+        hits = [self._hit(each, matcher, explain) for each in ranked.results]
+        outcome = MemorySearchOutcome(
+            hits=hits,
+            mode=_mode(leg, terms, self._settings),
+            provider=selection.provider.id if leg.vector is not None and selection.provider else None,
+            model=selection.provider.model if leg.vector is not None and selection.provider else None,
+            warning=leg.why_not,
+            action=leg.action,
+            stale=stale,
+            explanation=_explanation(ranked, gathered, leg) if explain else None,
+        )
+        return _with_remarks(outcome, ranked, generation)
+
+    # The query's vector
+
+    def _embed(self, text: str, pipeline: EmbeddingPipeline | None, selection: Selection) -> _VectorLeg:
+        if pipeline is None:
+            return _VectorLeg(why_not=_keywords_only(selection.reason) if selection.requested != "none" else None)
+        try:
+            row = pipeline.embed_query(text)
+        except MemslotError as error:
+            self.query_failure = str(error)
+            return _VectorLeg(why_not=_keywords_only(str(error)), action="check it with: memslot embed probe")
+        self.query_failure = None
+        if pipeline.is_zero(row):
+            return _VectorLeg(why_not=_keywords_only("the provider finds nothing to embed in the query"))
+        return _VectorLeg(row.astype("<f4").tobytes(), advice_of(pipeline.provider))
+
+    def _fitting(self, leg: _VectorLeg, snapshot: Snapshot, pipeline: EmbeddingPipeline | None) -> _VectorLeg:
+        """The leg, if the index has vectors that the query's can be compared with."""
+        generation = snapshot.generation
+        if leg.vector is None or pipeline is None or not generation.chunks:
+            return leg
+        there = Identity.from_json(generation.identity)
+        here = self._sources.identity_of(pipeline)
+        if there.provider is not None and not there.compares_with(here):
+            why = (
+                f"the index has the vectors of {there.provider} ({there.model}), not of {here.provider} ({here.model})"
+            )
+            return _VectorLeg(why_not=_keywords_only(why), action=f"build it for {here.provider} with: {_REBUILD}")
+        if not generation.vectors:
+            return _VectorLeg(why_not=_keywords_only("the index has no vectors yet"), action="memslot memory index")
+        if generation.vectors < generation.chunks:
+            missing = generation.chunks - generation.vectors
+            why = f"{missing} of {generation.chunks} chunks have no vector yet and are found by keywords only"
+            return replace(leg, why_not=why)
+        return leg
+
+    # Candidates and their order
+
+    def _gather(self, snapshot: Snapshot, terms: QueryTerms, leg: _VectorLeg, wanted: int, private: bool) -> Gathered:
+        hybrid = self._settings.query.hybrid
+        pool = min(max(wanted * hybrid.candidate_multiplier, _SMALLEST_POOL), _LARGEST_POOL)
+        return Gathering(
+            snapshot,
+            self._vectors,
+            terms,
+            leg.vector,
+            pool=pool,
+            private=private,
+            with_words=hybrid.enabled,
+        ).run()
+
+    def _rank(
+        self,
+        gathered: Gathered,
+        asked: RankingQuery,
+        leg: _VectorLeg,
+        wanted: int,
+        min_score: float | None,
+        pipeline: EmbeddingPipeline | None,
+    ) -> Ranked:
+        query = self._settings.query
+        weights = choose_weights(
+            query.hybrid.vector_weight,
+            query.hybrid.text_weight,
+            leg.advice,
+            asked.scripts,
+            has_vectors=leg.vector is not None,
+            has_keywords=bool(asked.terms) and query.hybrid.enabled,
+        )
+        if min_score is None:
+            min_score = query.min_score
+        if min_score is None:
+            advice = leg.advice or self._embedder.advice
+            min_score = advice.min_score if advice is not None else DEFAULT_MIN_SCORE
+        settings = RankingSettings(
+            weights=weights,
+            max_results=wanted,
+            min_score=min_score,
+            fusion=query.hybrid.fusion,
+            mmr_balance=query.hybrid.mmr.lambda_ if query.hybrid.mmr.enabled else None,
+            half_life_days=(
+                query.hybrid.temporal_decay.half_life_days if query.hybrid.temporal_decay.enabled else None
+            ),
+            now=time.time(),
+        )
+        return rank(gathered.candidates, asked, settings, self._word_vectors(leg, pipeline))
+
+    def _word_vectors(self, leg: _VectorLeg, pipeline: EmbeddingPipeline | None) -> WordVectors | None:
+        """The vectors of single words, where a provider gives them for next to nothing."""
+        if leg.vector is None or pipeline is None or not isinstance(pipeline.provider, HasTokenVectors):
+            return None
+        provider = pipeline.provider
+        if self._words is None or self._words[0] is not provider:
+            self._words = (provider, WordVectors(provider.embed_documents))
+        return self._words[1]
+
+    # Results
+
+    def _hit(self, chunk: RankedChunk, matcher: Matcher, explain: bool) -> MemoryHit:
+        found = chunk.candidate
+        lines = found.text.split("\n")
+        numbers = [min(found.start_line + offset, found.end_line) for offset in range(len(lines))]
+        shares: Sequence[float] = chunk.evidence.lines if chunk.evidence is not None else [0.0] * len(lines)
+        limit = self._settings.query.snippet_max_chars
+        snippet = make_snippet(found.text, shares, matcher, limit, numbers=numbers)
+        return MemoryHit(
+            path=found.path,
+            score=round(chunk.score, 4),
+            snippet=redact(snippet.text)[:limit],
+            source=found.source,
+            start_line=found.start_line,
+            end_line=found.end_line,
+            explanation=chunk.explanation.to_json() if explain else None,
+        )
+
+
+def _mode(leg: _VectorLeg, terms: QueryTerms, settings: MemorySearch) -> str:
+    if leg.vector is None:
+        return "keywords"
+    return "hybrid" if terms.terms and settings.query.hybrid.enabled else "vectors"
+
+
+def _keywords_only(why: str) -> str:
+    return f"searched by keywords only: {why}"
+
+
+def _nothing_indexed(sources: Sources, stale: str | None) -> MemorySearchOutcome:
+    return MemorySearchOutcome(
+        hits=[],
+        mode="keywords",
+        warning=f"nothing is indexed yet of {sources.workspace}",
+        action="run: memslot memory index",
+        stale=stale or "the first index is not built yet",
+    )
+
+
+def _with_remarks(outcome: MemorySearchOutcome, ranked: Ranked, generation: Generation) -> MemorySearchOutcome:
+    """Say what an empty answer means, and that a poor one is poor."""
+    if not outcome.hits:
+        searched = (
+            f"nothing fits among {generation.chunks} chunks of {generation.files} files, "
+            f"indexed {age(generation.synced_at)}"
+        )
+        if ranked.dropped:
+            searched += f"; the best of what scored too low has {ranked.dropped[0].score:.2f}"
+        action = outcome.action or "try other words, or a lower minScore; memslot memory status says what is indexed"
+        return replace(outcome, warning=_joined(outcome.warning, searched), action=action)
+    if all(each.below_floor for each in ranked.results):
+        poor = "nothing scores above minScore; these hold the rare words of the query"
+        return replace(outcome, warning=_joined(outcome.warning, poor))
+    return outcome
+
+
+def _joined(*sentences: str | None) -> str | None:
+    return "; ".join(each for each in sentences if each) or None
+
+
+def _explanation(ranked: Ranked, gathered: Gathered, leg: _VectorLeg) -> dict[str, Any]:
+    return {
+        "terms": {stem: round(idf, 3) for stem, idf in gathered.weighed.idf.items()},
+        "candidates": len(gathered.candidates),
+        "engine": gathered.engine_reason,
+        "vectorLeg": leg.vector is not None,
+        "dropped": [each.explanation.to_json() for each in ranked.dropped[:_MOST_DROPPED]],
+    }

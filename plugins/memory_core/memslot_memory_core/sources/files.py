@@ -1,0 +1,202 @@
+"""Finds the files that are indexed, by looking at folders only: nothing is opened."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
+from pathlib import Path
+from typing import NamedTuple
+
+from memslot_memory_core.sources.globs import States
+from memslot_memory_core.sources.roots import (
+    PRIVATE_NAMES,
+    ExtraPathLike,
+    Root,
+    Source,
+    find_roots,
+    is_safe,
+    join,
+)
+
+SKIPPED_FOLDERS = frozenset({".git", "node_modules", ".pnpm-store", ".venv", "venv", ".tox", "__pycache__"})
+_by_name = attrgetter("name")
+
+
+class SourceFile(NamedTuple):
+    """A file as it was found: `path` is its name in the index, `stamp` changes when the file does.
+
+    `path` is relative to the workspace inside it, absolute outside, and `sessions/<name>` for a transcript;
+    always with forward slashes. A tuple, not a frozen dataclass, since making it is a third of a walk's time.
+    """
+
+    source: Source
+    path: str
+    location: str
+    stamp: str
+    size: int
+    mtime: float
+    private: bool
+
+    @property
+    def file(self) -> Path:
+        """Where it is. Made when asked for: a thousand Paths take longer than finding the thousand files."""
+        return Path(self.location)
+
+
+@dataclass
+class Discovery:
+    """All files once, in a stable order, and what was passed over."""
+
+    files: list[SourceFile] = field(default_factory=list)
+    skipped_links: int = 0
+    problems: list[str] = field(default_factory=list)
+
+
+def make_stamp(status: os.stat_result) -> str:
+    """The quick test for change. An inode tells apart files of one size and time that replace each other."""
+    return f"{status.st_size}:{status.st_mtime_ns}:{status.st_ctime_ns}:{status.st_ino}"
+
+
+def discover(
+    workspace: Path, *, extra_paths: Sequence[str | ExtraPathLike] = (), sessions_dir: Path | None = None
+) -> Discovery:
+    """MEMORY.md, memory.md, USER.md, memory/**, the extra paths and the transcripts.
+
+    Links are skipped and counted. A file that can be reached twice counts once, where it was met first:
+    in the order above, each folder's files before its subfolders, by name. Names must be spelled exactly,
+    also where the file system does not care, so that every system gives the same list.
+    """
+    roots = find_roots(workspace, extra_paths, sessions_dir)
+    found = Discovery(skipped_links=roots.skipped_links, problems=roots.problems)
+    seen: set[tuple[int, int]] = set()
+    for root in roots.roots:
+        if root.only is not None:
+            single = single_file(root, root.only)
+            if single is not None and (identity := (single[1].st_dev, single[1].st_ino)) not in seen:
+                seen.add(identity)
+                found.files.append(single[0])
+        else:
+            _Walk(root, roots.workspace, found, seen).run()
+    return found
+
+
+class _Walk:
+    """One root's walk: the files it meets go into `found`."""
+
+    def __init__(self, root: Root, workspace: str, found: Discovery, seen: set[tuple[int, int]]) -> None:
+        self.root, self.workspace, self.found, self.seen = root, workspace, found, seen
+        self.stack: list[tuple[str, str, States | None]] = []
+
+    def run(self) -> None:
+        root = self.root
+        self.stack.append((root.folder, root.shown, root.glob.begin() if root.glob else None))
+        while self.stack:
+            folder, shown, states = self.stack.pop()
+            try:
+                with os.scandir(folder) as listing:
+                    entries = sorted(listing, key=_by_name)
+            except OSError as error:
+                _note_unread_folder(root, folder, error, self.found)
+            else:
+                self._look_at(entries, shown, states)
+
+    def _look_at(self, entries: list[os.DirEntry[str]], shown: str, states: States | None) -> None:
+        """The files of one folder; its subfolders are put on the stack, the first of them on top."""
+        suffixes, subfolders = self.root.suffixes, []
+        for entry in entries:
+            name = entry.name
+            reached = states
+            if states is not None and not (reached := self._step(states, name)):
+                continue
+            is_text = name.lower().endswith(suffixes)
+            if is_text and entry.is_file(follow_symlinks=False):
+                if reached is None or self._accepts(reached):
+                    self._add(entry, shown + name)
+            elif leads_elsewhere(entry):
+                if (is_text or entry.is_dir()) and name not in SKIPPED_FOLDERS:
+                    self.found.skipped_links += 1
+            elif entry.is_dir(follow_symlinks=False) and name not in SKIPPED_FOLDERS:
+                subfolders.append((entry, reached))
+        for entry, reached in reversed(subfolders):
+            self._enter(entry, shown + entry.name, reached)
+
+    def _step(self, states: States, name: str) -> States:
+        return self.root.glob.after(states, name) if self.root.glob else states
+
+    def _accepts(self, states: States) -> bool:
+        return self.root.glob is None or self.root.glob.accepts(states)
+
+    def _add(self, entry: os.DirEntry[str], path: str) -> None:
+        if not is_safe(entry.name):
+            self.found.problems.append(f"File {path!r} is left out: its name cannot be shown or stored.")
+            return
+        try:
+            status = entry.stat(follow_symlinks=False)
+            if not status.st_ino:  # Windows leaves it out of a listing
+                status = os.lstat(entry.path)
+        except OSError:
+            return  # gone since the folder was listed
+        identity = (status.st_dev, status.st_ino)
+        if identity not in self.seen and stat.S_ISREG(status.st_mode):
+            self.seen.add(identity)
+            self.found.files.append(make_source_file(self.root.source, path, entry.path, status))
+
+    def _enter(self, entry: os.DirEntry[str], path: str, states: States | None) -> None:
+        root = self.root
+        if root.source == "sessions":
+            return
+        if not is_safe(entry.name):
+            self.found.problems.append(f"Folder {path!r} is left out: its name cannot be shown or stored.")
+            return
+        if root.glob is not None and states is not None and root.glob.accepts_everything(states):
+            states = None
+        # A root above the workspace meets it on its way; what is inside keeps its short name.
+        self.stack.append((entry.path, "" if entry.path == self.workspace else f"{path}/", states))
+
+
+def leads_elsewhere(entry: os.DirEntry[str]) -> bool:
+    """A symbolic link, or a junction of Windows, which is one by another name."""
+    if entry.is_symlink():
+        return True
+    is_junction = getattr(entry, "is_junction", None)  # Python 3.12
+    return is_junction is not None and os.name == "nt" and bool(is_junction())
+
+
+def _note_unread_folder(root: Root, folder: str, error: OSError, found: Discovery) -> None:
+    missing = isinstance(error, FileNotFoundError)
+    if missing and (root.source == "sessions" or folder != root.folder):
+        return  # no session yet, or gone since its parent was listed
+    if folder == root.folder and root.shown == "" and root.source == "memory":
+        name = f"The workspace {folder}"
+    else:
+        name = f"Folder {folder}"
+    found.problems.append(f"{name} cannot be read: {error.strerror}.")
+
+
+def make_source_file(source: Source, path: str, file: str, status: os.stat_result) -> SourceFile:
+    """What is known of a file from its status alone."""
+    return SourceFile(
+        source=source,
+        path=path,
+        location=file,
+        stamp=make_stamp(status),
+        size=status.st_size,
+        mtime=status.st_mtime,
+        private=source == "memory" and path.rpartition("/")[2] in PRIVATE_NAMES,
+    )
+
+
+def single_file(root: Root, name: str) -> tuple[SourceFile, os.stat_result] | None:
+    """The one file of a root that names a file."""
+    if root.glob is not None and not root.glob.accepts(root.glob.after(root.glob.begin(), name)):
+        return None
+    try:
+        status = os.lstat(join(root.folder, name))
+    except OSError:
+        return None
+    if not stat.S_ISREG(status.st_mode):
+        return None
+    return make_source_file(root.source, root.shown + name, join(root.folder, name), status), status

@@ -1,0 +1,105 @@
+"""Finds one file by its path in the index, and never one that is not in the index."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+
+from memslot_memory_core.sources.files import (
+    SKIPPED_FOLDERS,
+    SourceFile,
+    discover,
+    leads_elsewhere,
+    make_source_file,
+    single_file,
+)
+from memslot_memory_core.sources.roots import ExtraPathLike, Root, Roots, find_roots, is_below, is_safe, join
+
+
+def find(
+    workspace: Path,
+    path: str,
+    *,
+    extra_paths: Sequence[str | ExtraPathLike] = (),
+    sessions_dir: Path | None = None,
+) -> SourceFile | None:
+    """The file that `discover` lists under exactly this path, or None, looking only at the folders on its way.
+
+    Nothing else can be named, however it is written: no way up, no other spelling, no link, no other root.
+    """
+    if not path or not is_safe(path):
+        return None
+    roots = find_roots(workspace, extra_paths, sessions_dir)
+    for root in roots.roots:
+        found = _find_below(root, roots, path)
+        if found is None:
+            continue
+        file, links = found
+        # One file with two names is listed under the first one alone, and only a walk knows which that is.
+        if links > 1 or _may_overlap(roots):
+            listed = discover(workspace, extra_paths=extra_paths, sessions_dir=sessions_dir).files
+            return next((one for one in listed if one.path == path), None)
+        return file
+    return None
+
+
+def _find_below(root: Root, roots: Roots, path: str) -> tuple[SourceFile, int] | None:
+    """The file of that path in one root, and how many names it has."""
+    parts = _parts_below(root, roots, path)
+    if parts is None or not parts[-1].lower().endswith(root.suffixes):
+        return None
+    if root.only is not None:
+        single = single_file(root, root.only) if parts == [root.only] else None
+        return (single[0], single[1].st_nlink) if single else None
+    states = root.glob.begin() if root.glob else None
+    folder = root.folder
+    for depth, name in enumerate(parts):
+        if root.glob is not None and states is not None:
+            states = root.glob.after(states, name)
+            if not states:
+                return None
+        try:
+            with os.scandir(folder) as listing:
+                entry = next((one for one in listing if one.name == name), None)
+            if entry is None or leads_elsewhere(entry):
+                return None
+            if depth < len(parts) - 1:
+                if name in SKIPPED_FOLDERS or not entry.is_dir(follow_symlinks=False):
+                    return None
+                folder = entry.path
+                continue
+            status = os.lstat(entry.path)
+        except OSError:
+            return None
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        if root.glob is not None and states is not None and not root.glob.accepts(states):
+            return None
+        return make_source_file(root.source, path, entry.path, status), status.st_nlink
+    return None
+
+
+def _parts_below(root: Root, roots: Roots, path: str) -> list[str] | None:
+    """The names that lead from the root to the path, or None when it cannot lie there."""
+    if root.source == "sessions":
+        name = path.removeprefix(root.shown)
+        return [name] if name != path and "/" not in name else None
+    parts = path.split("/")
+    if os.path.isabs(path):  # noqa: PTH117 (a Path would tidy up what has to be refused)
+        parts = parts[1:]
+        whole = path.replace("/", os.sep)
+        if is_below(roots.workspace, whole):
+            return None  # what is inside has one name, the short one
+    else:
+        whole = join(roots.workspace, path.replace("/", os.sep))
+    if any(part in ("", ".", "..") for part in parts) or not is_below(root.folder, whole):
+        return None
+    return list(Path(whole).relative_to(root.folder).parts)
+
+
+def _may_overlap(roots: Roots) -> bool:
+    """Could one file be reached by two paths, because a root is named through a link?"""
+    folders = {root.folder for root in roots.roots if root.source == "memory"}
+    return len(folders) > 1 and any(os.path.realpath(folder) != folder for folder in folders)

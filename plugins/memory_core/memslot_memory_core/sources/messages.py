@@ -1,0 +1,111 @@
+"""What one line of a transcript says, made fit to be remembered."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from codecs import BOM_UTF8
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from memslot import redact, strip_recalled
+
+_SPEAKERS = {"user": "User", "assistant": "Assistant"}
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_MILLISECONDS_FROM = 1e11
+"""Epoch numbers from here on are milliseconds: in seconds they would lie past the year 5000."""
+_LATEST = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
+
+
+class Spoken(NamedTuple):
+    """What was said, in one line without the speaker's name, by whom, and when, if that is known."""
+
+    speaker: str
+    text: str
+    time: float | None
+
+    @property
+    def line(self) -> str:
+        return f"{self.speaker}: {self.text}"
+
+
+class BrokenLineError(ValueError):
+    """A line that is no JSON object."""
+
+
+def read_message(raw: bytes) -> Spoken | None:
+    """What the user or the assistant says in a line; None for any other line, and when nothing is left to keep.
+
+    What was recalled into the conversation and what looks like a secret is taken out.
+    """
+    if raw.isspace():
+        return None
+    record = _parse(raw)
+    if record.get("type") != "message":
+        return None
+    inner = record.get("message")
+    message = inner if isinstance(inner, Mapping) else record
+    role = message.get("role")
+    speaker = _SPEAKERS.get(role) if isinstance(role, str) else None
+    if speaker is None:
+        return None
+    text = _clean(_text_of(message.get("content")))
+    if not text:
+        return None
+    return Spoken(speaker, text, _first_time(record.get("timestamp"), message.get("timestamp")))
+
+
+def is_whole(raw: bytes) -> bool:
+    """Is this a complete record, although no line end follows? No beginning of a JSON object is one itself."""
+    try:
+        _parse(raw)
+    except BrokenLineError:
+        return False
+    return True
+
+
+def _parse(raw: bytes) -> dict[str, Any]:
+    try:
+        record = json.loads(raw.removeprefix(BOM_UTF8).decode("utf-8", "replace"))
+    except (ValueError, RecursionError) as error:
+        raise BrokenLineError(str(error)) from None
+    if not isinstance(record, dict):
+        raise BrokenLineError("not an object")
+    return record
+
+
+def _text_of(content: object) -> str:
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    texts = (part.get("text") for part in content if isinstance(part, Mapping) and part.get("type") == "text")
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def _clean(text: str) -> str:
+    text = redact(strip_recalled(text))
+    if not text.isascii():
+        text = _SURROGATE.sub("\ufffd", text)
+    return " ".join(text.replace("\0", " ").split())
+
+
+def _first_time(*stamps: object) -> float | None:
+    return next((time for time in map(_epoch, stamps) if time is not None), None)
+
+
+def _epoch(stamp: object) -> float | None:
+    """Seconds since 1970 of an ISO date, or of a number of seconds or milliseconds; no zone means UTC."""
+    if isinstance(stamp, str):
+        try:
+            moment = datetime.fromisoformat(stamp)
+            seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        except (ValueError, OverflowError):
+            return None
+    elif isinstance(stamp, int | float) and not isinstance(stamp, bool) and abs(stamp) < 1e15:
+        seconds = stamp / 1000 if stamp >= _MILLISECONDS_FROM else float(stamp)
+    else:
+        return None
+    return seconds if math.isfinite(seconds) and 0 < seconds < _LATEST else None

@@ -1,0 +1,156 @@
+"""Where files are looked for: the workspace, the extra paths of the config and the folder of transcripts."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol
+
+from memslot_memory_core.sources.globs import Glob, why_not
+
+Source = Literal["memory", "sessions"]
+
+PRIVATE_NAMES = ("MEMORY.md", "memory.md", "USER.md")
+"""What is about the person, and so for nobody's eyes but theirs. A file of such a name is private wherever it is."""
+MARKDOWN = (".md", ".markdown")
+TRANSCRIPT = (".jsonl",)
+
+# Line breaks and control characters would tear listings and citations apart, a backslash is a separator
+# elsewhere, and a lone surrogate stands for a byte that is no UTF-8 and cannot be stored as text.
+_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\\\\\u2028\u2029\ud800-\udfff]")
+
+
+class ExtraPathLike(Protocol):
+    """An entry of `memorySearch.extraPaths` that also says which files below it are meant."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def pattern(self) -> str | None: ...
+
+
+@dataclass(frozen=True)
+class Root:
+    """A folder to walk, or one file of it; `shown` stands before the paths of what is below."""
+
+    source: Source
+    folder: str
+    shown: str
+    suffixes: tuple[str, ...] = MARKDOWN
+    glob: Glob | None = None
+    only: str | None = None
+
+
+@dataclass
+class Roots:
+    """All roots in the order in which they count, and what was wrong with the ones that were asked for."""
+
+    workspace: str
+    roots: list[Root] = field(default_factory=list)
+    skipped_links: int = 0
+    problems: list[str] = field(default_factory=list)
+
+
+def is_safe(name: str) -> bool:
+    """Can the name stand in a path that people and programs read back?"""
+    return (name.isprintable() and "\\" not in name) or not _UNSAFE.search(name)
+
+
+def posix(path: str) -> str:
+    return path if os.sep == "/" else path.replace(os.sep, "/")
+
+
+def join(folder: str, name: str) -> str:
+    return folder + name if folder.endswith(os.sep) else folder + os.sep + name
+
+
+def find_roots(
+    workspace: Path, extra_paths: Sequence[str | ExtraPathLike] = (), sessions_dir: Path | None = None
+) -> Roots:
+    """The roots, checked: an extra path that is missing, a link or no Markdown becomes a problem, not a root.
+
+    The workspace and the folder of transcripts may themselves be reached through links, since the person
+    put them there. An extra path may not be one, nor lie behind one inside the workspace.
+    """
+    roots = Roots(os.path.abspath(workspace))  # noqa: PTH100 (Path.resolve would follow links)
+    notes = Glob(*PRIVATE_NAMES, "memory/**")
+    roots.roots.append(Root("memory", roots.workspace, "", glob=notes))
+    for extra in extra_paths:
+        _add_extra(roots, extra)
+    if sessions_dir is not None:
+        folder = os.path.abspath(sessions_dir)  # noqa: PTH100
+        roots.roots.append(Root("sessions", folder, "sessions/", suffixes=TRANSCRIPT))
+    return roots
+
+
+def _add_extra(roots: Roots, extra: str | ExtraPathLike) -> None:
+    text, pattern = (extra, None) if isinstance(extra, str) else (extra.path, extra.pattern)
+    name = f"Extra path {text!r}"
+    where = os.path.abspath(Path(roots.workspace, os.path.expanduser(text)))  # noqa: PTH100, PTH111
+    fault = why_not(pattern) if pattern is not None else None
+    if fault is not None:
+        roots.problems.append(f"{name} is left out: its pattern {pattern!r} {fault}.")
+        return
+    if not is_safe(posix(where)):
+        roots.problems.append(f"{name} is left out: its name has characters that cannot be shown or stored.")
+        return
+    try:
+        link = _link_on_the_way(roots.workspace, where)
+        status = os.lstat(where)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        roots.problems.append(f"{name} cannot be indexed: {reason}. Correct it or take it out of extraPaths.")
+        return
+    if link is not None:
+        roots.skipped_links += 1
+        roots.problems.append(f"{name} is left out: {link} is a symbolic link. Name the place it leads to instead.")
+        return
+    glob = Glob(pattern) if pattern is not None else None
+    if stat.S_ISDIR(status.st_mode):
+        shown = shown_folder(roots.workspace, where)
+        roots.roots.append(Root("memory", where, shown, glob=glob))
+    elif stat.S_ISREG(status.st_mode) and where.lower().endswith(MARKDOWN):
+        folder, only = os.path.split(where)
+        roots.roots.append(Root("memory", folder, shown_folder(roots.workspace, folder), glob=glob, only=only))
+    else:
+        roots.problems.append(f"{name} is left out: it is neither a folder nor a Markdown file.")
+
+
+def shown_folder(workspace: str, folder: str) -> str:
+    """What stands before the names in a folder: nothing in the workspace, its way from there, or its whole path."""
+    if folder == workspace:
+        return ""
+    if is_below(workspace, folder):
+        return posix(os.path.relpath(folder, workspace)) + "/"
+    return posix(folder).rstrip("/") + "/"
+
+
+def is_below(folder: str, path: str) -> bool:
+    return path.startswith(join(folder, ""))
+
+
+def _link_on_the_way(workspace: str, where: str) -> str | None:
+    """The first link among the extra path itself and, inside the workspace, the folders that lead to it."""
+    if where == workspace:
+        return None
+    steps = [where]
+    if is_below(workspace, where):
+        steps = []
+        at = workspace
+        for part in Path(where).relative_to(workspace).parts:
+            at = join(at, part)
+            steps.append(at)
+    return next((step for step in steps if is_link(step)), None)
+
+
+def is_link(path: str) -> bool:
+    """A symbolic link, or a junction of Windows, which is one by another name."""
+    status = os.lstat(path)
+    return stat.S_ISLNK(status.st_mode) or bool(getattr(status, "st_reparse_tag", 0) == _JUNCTION)
+
+
+_JUNCTION = getattr(stat, "IO_REPARSE_TAG_MOUNT_POINT", -1)

@@ -1,0 +1,120 @@
+"""Reads a Markdown file into lines, whatever its encoding and line ends, and says what had to be repaired."""
+
+from __future__ import annotations
+
+import codecs
+import errno
+import hashlib
+import os
+import stat
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from memslot_memory_core.sources.files import SourceFile, make_stamp
+
+MAX_BYTES = 64 * 1024 * 1024
+_READS = 3
+"""How often a file that is being written is read again before what was read last is taken."""
+_GONE = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.EISDIR}
+"""What opening says when the file is gone or something else has its name: a link (ELOOP, on BSD EMLINK), a socket."""
+_FLAGS = os.O_RDONLY
+for _flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY"):
+    _FLAGS |= getattr(os, _flag, 0)
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+@dataclass(frozen=True)
+class Document:
+    """The lines of a file, the first of them line 1, and the state of the file they were read from.
+
+    `hash` is the SHA-256 of the bytes read. `replaced` counts what could not be decoded and became U+FFFD.
+    `truncated` says that the file is longer than was read; then the last line is whole unless it is the only one.
+    """
+
+    lines: tuple[str, ...]
+    hash: str
+    stamp: str
+    replaced: int = 0
+    truncated: bool = False
+
+
+def read_text_file(source: SourceFile, max_bytes: int = MAX_BYTES) -> Document | None:
+    """The file's lines, or None when it is no longer what was found: gone, or another file in its place.
+
+    Another reason not to read it, such as missing rights, is an OSError. A file that changes while it is read
+    is read again; if it does not come to rest, its stamp is the one from before, so that it counts as changed.
+    """
+    file = open_source(source)
+    if file is None:
+        return None
+    with file:
+        for _ in range(_READS):
+            file.seek(0)
+            stamp = make_stamp(os.fstat(file.fileno()))
+            data = file.read(max_bytes + 1)
+            if make_stamp(os.fstat(file.fileno())) == stamp:
+                break
+    truncated = len(data) > max_bytes
+    data = data[:max_bytes]
+    text, replaced = _decode(data, truncated)
+    lines = split_lines(text)
+    if truncated and len(lines) > 1 and not text.endswith(("\n", "\r")):
+        lines.pop()
+    return Document(tuple(lines), hashlib.sha256(data).hexdigest(), stamp, replaced, truncated)
+
+
+def open_source(source: SourceFile) -> BinaryIO | None:
+    """The file, open, if it is still the regular file that was found; no link is followed, and no pipe waited for."""
+    try:
+        descriptor = os.open(source.location, _FLAGS)
+    except OSError as error:
+        if error.errno in _GONE:
+            return None
+        raise
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode) or not _is_same(source, status):
+        os.close(descriptor)
+        return None
+    return os.fdopen(descriptor, "rb")
+
+
+def _is_same(source: SourceFile, status: os.stat_result) -> bool:
+    """Is it the file that was found? Its folder may have become a link to some other place since.
+
+    Some network file systems make up a new inode number on each look; there, size and time have to do.
+    """
+    size, mtime_ns, _, inode = source.stamp.split(":")
+    return int(inode) == status.st_ino or (int(size), int(mtime_ns)) == (status.st_size, status.st_mtime_ns)
+
+
+def split_lines(text: str) -> list[str]:
+    """Lines end with LF, CRLF or CR, as in editors and in line numbers; other separators are part of a line.
+
+    `str.splitlines` would also end one at a form feed or U+2028 and shift all numbers below it.
+    """
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    lines = text.split("\n")
+    if not lines[-1]:
+        lines.pop()  # the last line has its line end, or there is none
+    return lines
+
+
+def _decode(data: bytes, truncated: bool) -> tuple[str, int]:
+    encoding = "utf-8"
+    for mark, name in _MARKS:
+        if data.startswith(mark):
+            data, encoding = data[len(mark) :], name
+            break
+    try:
+        return codecs.getincrementaldecoder(encoding)("strict").decode(data, not truncated), 0
+    except UnicodeDecodeError:
+        decoder = codecs.getincrementaldecoder(encoding)
+        text = decoder("replace").decode(data, not truncated)
+        # A file may hold U+FFFD of its own.
+        own = decoder("ignore").decode(data, not truncated).count("\ufffd")
+        return text, text.count("\ufffd") - own

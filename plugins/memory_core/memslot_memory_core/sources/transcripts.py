@@ -1,0 +1,258 @@
+"""Reads transcripts: one line for each message, and after a first time only what has been added since."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from typing import BinaryIO, NamedTuple
+
+from memslot_memory_core.sources.chunking import Chunk, chunk_lines
+from memslot_memory_core.sources.files import SourceFile, make_stamp
+from memslot_memory_core.sources.messages import BrokenLineError, Spoken, is_whole, read_message
+from memslot_memory_core.sources.text import open_source
+
+MAX_LINE_BYTES = 32 * 1024 * 1024
+"""A longer line is passed over: it holds a file, not what somebody said."""
+MAX_CHARS = 16 * 1024 * 1024
+"""About as many characters are read at one time; more than any chunk holds, so that each reading gets ahead."""
+_GUARD_BYTES = 1024
+_GROWTH_BYTES = 4 * 1024 * 1024
+_BLOCK_BYTES = 1024 * 1024
+_RESUME = re.compile(r"([0-9]{1,18}):([0-9]{1,18}):([0-9]{1,18}):([0-9a-f]{32})")
+_MESSAGE = re.compile(rb'"type"\s*:\s*"message"')
+
+
+@dataclass(frozen=True)
+class Resume:
+    """Where reading goes on: the line with which the last chunk begins that begins a line, and its place in the file.
+
+    `end` is how far the file has been read. `guard` is a hash of what stands before `offset` and before `end`:
+    if that has changed, the file was not only added to, and is read from its beginning.
+    """
+
+    offset: int
+    line: int
+    end: int
+    guard: str
+
+    def to_text(self) -> str:
+        return f"{self.offset}:{self.line}:{self.end}:{self.guard}"
+
+    @classmethod
+    def from_text(cls, text: str | None) -> Resume | None:
+        """The opposite of `to_text`; what is not of that form gives None, which means to read all."""
+        found = _RESUME.fullmatch(text or "")
+        if found is None:
+            return None
+        resume = cls(int(found[1]), int(found[2]), int(found[3]), found[4])
+        return resume if resume.offset <= resume.end and resume.line >= 1 else None
+
+
+class UserLine(NamedTuple):
+    """What the user said in one line of the JSONL file."""
+
+    number: int
+    text: str
+
+
+class _Place(NamedTuple):
+    offset: int
+    line: int
+    guard: str
+
+
+@dataclass(frozen=True)
+class Transcript:
+    """The messages of a transcript from line `first_line` on, each as one line.
+
+    Everything known of the file from that line on is to be replaced; `first_line` is 1 when all was read.
+    `resumed` says that an earlier reading was taken up, so what was read then stands as it was.
+    `numbers` are the lines of the JSONL file, `times` the moments of the messages in seconds since 1970.
+    `broken` counts lines that could not be read. `more` says that the file goes on: read again from the
+    resume point that `chunk_transcript` gives.
+    """
+
+    first_line: int
+    resumed: bool
+    lines: tuple[str, ...]
+    numbers: tuple[int, ...]
+    times: tuple[float | None, ...]
+    user_lines: tuple[UserLine, ...]
+    stamp: str
+    broken: int
+    more: bool
+    places: tuple[_Place, ...]
+    rest: _Place
+    end: int
+    end_guard: str
+
+    def time_of(self, start_line: int, end_line: int) -> float | None:
+        """When the last message of these lines was said."""
+        begin, end = bisect_left(self.numbers, start_line), bisect_right(self.numbers, end_line)
+        return max((time for time in self.times[begin:end] if time is not None), default=None)
+
+
+def read_transcript(
+    source: SourceFile, *, resume: Resume | None = None, max_chars: int = MAX_CHARS
+) -> Transcript | None:
+    """The messages from the resume point on, or all when the file is not the one it was; None when it is gone.
+
+    A last line without a line end counts once it is a whole record.
+    """
+    file = open_source(source)
+    if file is None:
+        return None
+    with file:
+        stamp = make_stamp(os.fstat(file.fileno()))
+        reading = _Reading(file, max_chars)
+        resumed = resume is not None and reading.go_to(resume)
+        if not resumed:
+            reading.go_to_beginning()
+        return reading.run(stamp, resumed)
+
+
+def chunk_transcript(transcript: Transcript, *, tokens: int, overlap: int) -> tuple[list[Chunk], Resume]:
+    """The chunks of what was read, and where to go on."""
+    chunks = chunk_lines(transcript.lines, transcript.numbers, tokens=tokens, overlap=overlap)
+    place = transcript.rest
+    for chunk in reversed(chunks):
+        if chunk.begins_line:
+            place = transcript.places[bisect_left(transcript.numbers, chunk.start_line)]
+            break
+    return chunks, Resume(place.offset, place.line, transcript.end, place.guard + transcript.end_guard)
+
+
+def growth(source: SourceFile, consumed: int) -> tuple[int, int]:
+    """Bytes and messages, those of tools included, past the place up to which the file was read (`Resume.end`).
+
+    Messages are counted in the first few megabytes only, by what they look like. A file that has become
+    shorter was written anew, and counts as a whole.
+    """
+    file = open_source(source)
+    if file is None:
+        return 0, 0
+    with file:
+        size = os.fstat(file.fileno()).st_size
+        begin = consumed if consumed <= size else 0
+        file.seek(begin)
+        return size - begin, len(_MESSAGE.findall(file.read(min(size - begin, _GROWTH_BYTES))))
+
+
+class _Reading:
+    """One way through a file, line by line, that remembers where each message stands."""
+
+    def __init__(self, file: BinaryIO, max_chars: int) -> None:
+        self.file, self.max_chars = file, max_chars
+        self.offset, self.line = 0, 1
+        self.before = b""
+        """The last bytes before the offset."""
+        self.broken = 0
+        self.spoken: list[Spoken] = []
+        self.numbers: list[int] = []
+        self.places: list[_Place] = []
+
+    def go_to_beginning(self) -> None:
+        self.file.seek(0)
+        self.offset, self.line, self.before = 0, 1, b""
+
+    def go_to(self, resume: Resume) -> bool:
+        """Take up an earlier reading; False when the file is not simply that file with more at its end."""
+        before = self._bytes_before(resume.offset)
+        before_end = self._bytes_before(resume.end)
+        if before is None or before_end is None or _guard(before) + _guard(before_end) != resume.guard:
+            return False
+        if before_end and not before_end.endswith(b"\n") and self.file.readline(MAX_LINE_BYTES).strip():
+            return False  # a record without a line end was taken for whole, and then went on
+        self.file.seek(resume.offset)
+        self.offset, self.line, self.before = resume.offset, resume.line, before
+        return True
+
+    def _bytes_before(self, offset: int) -> bytes | None:
+        begin = max(0, offset - _GUARD_BYTES)
+        self.file.seek(begin)
+        found = self.file.read(offset - begin)
+        return found if len(found) == offset - begin else None
+
+    def run(self, stamp: str, resumed: bool) -> Transcript:
+        first_line = self.line
+        # The first message does not count: one longer than the limit must not end the reading where it began.
+        chars, more, unended = 0, False, b""
+        while raw := self.file.readline(MAX_LINE_BYTES):
+            if chars > self.max_chars:
+                more = True
+                break
+            if raw.endswith(b"\n"):
+                chars += self._take(raw)
+                self._pass(len(raw), raw)
+            elif len(raw) < MAX_LINE_BYTES:
+                if is_whole(raw):
+                    self._take(raw)
+                    unended = raw
+                break
+            elif not self._pass_rest(raw):
+                break
+        rest = self._place()
+        end = self.offset + len(unended)
+        guard = _guard((self.before + unended)[-_GUARD_BYTES:])
+        return Transcript(
+            first_line=first_line,
+            resumed=resumed,
+            lines=tuple([said.line for said in self.spoken]),
+            numbers=tuple(self.numbers),
+            times=tuple([said.time for said in self.spoken]),
+            user_lines=tuple(
+                [
+                    UserLine(number, said.text)
+                    for number, said in zip(self.numbers, self.spoken, strict=True)
+                    if said.speaker == "User"
+                ]
+            ),
+            stamp=stamp,
+            broken=self.broken,
+            more=more,
+            places=tuple(self.places),
+            rest=rest,
+            end=end,
+            end_guard=guard,
+        )
+
+    def _take(self, raw: bytes) -> int:
+        """Keep what a line says; how many characters count for the limit."""
+        try:
+            said = read_message(raw)
+        except BrokenLineError:
+            self.broken += 1
+            return 0
+        if said is None:
+            return 0
+        self.spoken.append(said)
+        self.numbers.append(self.line)
+        self.places.append(self._place())
+        return len(said.text) if len(self.spoken) > 1 else 0
+
+    def _pass(self, length: int, tail: bytes) -> None:
+        self.offset += length
+        self.line += 1
+        self.before = tail[-_GUARD_BYTES:] if len(tail) >= _GUARD_BYTES else (self.before + tail)[-_GUARD_BYTES:]
+
+    def _pass_rest(self, raw: bytes) -> bool:
+        """Pass over a line that is too long; False when its end has not been written yet."""
+        length = len(raw)
+        while block := self.file.readline(_BLOCK_BYTES):
+            length += len(block)
+            raw = raw[-_GUARD_BYTES:] + block
+            if block.endswith(b"\n"):
+                self.broken += 1
+                self._pass(length, raw)
+                return True
+        return False
+
+    def _place(self) -> _Place:
+        return _Place(self.offset, self.line, _guard(self.before))
+
+
+def _guard(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:16]

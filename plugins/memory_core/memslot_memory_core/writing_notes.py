@@ -1,0 +1,146 @@
+"""Adds text to the agent's own notes: under a lock, in one step, and only to files that are notes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from typing import Literal
+
+from memslot import MemslotError, redact, strip_recalled
+
+Target = Literal["daily", "memory"]
+MAX_CHARS = 20_000
+_LOCK_SECONDS = 10.0
+_ATTEMPTS = 5
+_HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
+_FENCE = re.compile(r"[ \t]{0,3}(```|~~~)")
+
+
+def append_note(
+    workspace: Path, lock_dir: Path, text: str, target: Target, section: str | None = None, *, today: date | None = None
+) -> str:
+    """Append a text to today's note or to MEMORY.md, below a heading if one is named; gives the file's path.
+
+    Recalled blocks and secrets are taken out first. After a crash at any moment the file is as before or has all
+    of the text. Raises a MemslotError that says why nothing was written.
+    """
+    cleaned = redact(strip_recalled(text)).strip()
+    if not cleaned:
+        raise MemslotError("there is nothing to write: the text is empty, or only what was recalled before")
+    if len(cleaned) > MAX_CHARS:
+        raise MemslotError(f"the text has {len(cleaned):,} characters; a note takes {MAX_CHARS:,} at a time")
+    path = "MEMORY.md" if target == "memory" else f"memory/{(today or date.today()).isoformat()}.md"
+    file = workspace / path
+    try:
+        with _lock(lock_dir, file):
+            _refuse_links(workspace, file)
+            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for _ in range(_ATTEMPTS):
+                if _write_once(file, cleaned, section):
+                    return path
+    except OSError as error:
+        raise MemslotError(f"{file} could not be written: {error.strerror or error}") from None
+    raise MemslotError(f"{file} is being changed by another program without pause; try again")
+
+
+def insert(content: str, text: str, section: str | None) -> str:
+    """The content with the text at its end, or at the end of the section, which is made if it is not there."""
+    newline = "\r\n" if "\r\n" in content else "\n"
+    lines = content.replace("\r\n", "\n").split("\n")
+    while lines and not lines[-1].strip():
+        lines.pop()
+    added = text.replace("\r\n", "\n").split("\n")
+    if section is None:
+        place = len(lines)
+    else:
+        title = " ".join(section.split()).lstrip("#").strip()
+        if not title:
+            raise MemslotError("the section has no name")
+        end = _end_of_section(lines, title)
+        if end is None:
+            added = [f"## {title}", "", *added]
+            place = len(lines)
+        else:
+            place = end
+    before, after = lines[:place], lines[place:]
+    while before and not before[-1].strip():
+        before.pop()
+    gap = [""] if before else []
+    rest = ["", *after] if after else []
+    return newline.join([*before, *gap, *added, *rest]) + newline
+
+
+def _end_of_section(lines: list[str], title: str) -> int | None:
+    """Where a section ends: at the next heading that is not below it, or with the file."""
+    level = 0
+    is_code = False
+    for number, line in enumerate(lines):
+        if _FENCE.match(line):
+            is_code = not is_code
+        heading = None if is_code else _HEADING.match(line)
+        if heading is None:
+            continue
+        if level and len(heading[1]) <= level:
+            return number
+        if not level and heading[2].casefold() == title.casefold():
+            level = len(heading[1])
+    return len(lines) if level else None
+
+
+def _write_once(file: Path, text: str, section: str | None) -> bool:
+    """Write beside the file and put it in its place; False when the file changed meanwhile."""
+    before = _stamp(file)
+    content = file.read_bytes().decode("utf-8", "surrogateescape") if before is not None else ""
+    data = insert(content, text, section).encode("utf-8", "surrogateescape")
+    temporary = file.with_name(f".{file.name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as out:
+            out.write(data)
+            out.flush()
+            if before is not None and hasattr(os, "fchmod"):
+                os.fchmod(out.fileno(), file.stat().st_mode & 0o777)
+            os.fsync(out.fileno())
+        if _stamp(file) != before:
+            temporary.unlink()
+            return False
+        temporary.replace(file)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    return True
+
+
+def _stamp(file: Path) -> tuple[int, int, int] | None:
+    try:
+        status = file.lstat()
+    except FileNotFoundError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _refuse_links(workspace: Path, file: Path) -> None:
+    for each in (file, *file.parents):
+        if each == workspace:
+            return
+        if each.is_symlink():
+            raise MemslotError(f"{each} is a link, and notes behind links are not indexed; replace it by a real file")
+
+
+@contextlib.contextmanager
+def _lock(lock_dir: Path, file: Path) -> Iterator[None]:
+    import hashlib
+
+    import filelock
+
+    name = hashlib.sha256(str(file.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:32]
+    lock_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        with filelock.FileLock(lock_dir / f"{name}.lock", timeout=_LOCK_SECONDS, mode=0o600):
+            yield
+    except filelock.Timeout:
+        raise MemslotError(f"{file} is being written by another process; try again") from None

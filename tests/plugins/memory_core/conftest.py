@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from memslot import EmbeddingPipeline, EmbeddingProvider, MemorySearch, Selection
+from memslot_memory_core.index.embeddings import EmbeddingStore
+from memslot_memory_core.manager import MemoryManager, Place
+
+MakeManager = Callable[..., MemoryManager]
+
+
+def pipeline_maker(provider: EmbeddingProvider | None, *, sends_text_away: bool = False) -> Any:
+    """What a manager asks for its embedder: this provider, or none."""
+
+    def make(cache: EmbeddingStore) -> tuple[EmbeddingPipeline | None, Selection]:
+        if provider is None:
+            return None, Selection(None, "none", "no provider in this test")
+        selection = Selection(provider, provider.id, "named in this test", sends_text_away=sends_text_away)
+        return EmbeddingPipeline(provider, cache=cache), selection
+
+    return make
+
+
+def place_below(folder: Path, agent_id: str = "main") -> Place:
+    return Place(agent_id, folder / agent_id, folder / "sessions" / agent_id, folder / "memory" / f"{agent_id}.sqlite")
+
+
+@pytest.fixture
+def make_manager(tmp_path: Path) -> Iterator[MakeManager]:
+    """Managers of a workspace in `tmp_path`, closed at the end; settings are given as in the config file."""
+    made: list[MemoryManager] = []
+
+    def make(
+        provider: EmbeddingProvider | None = None,
+        *,
+        agent_id: str = "main",
+        sends_text_away: bool = False,
+        **settings: Any,
+    ) -> MemoryManager:
+        place = place_below(tmp_path, agent_id)
+        (place.workspace / "memory").mkdir(parents=True, exist_ok=True)
+        chosen = MemorySearch.model_validate({"sync": {"watch": False}, **settings})
+        manager = MemoryManager(place, chosen, pipeline_maker(provider, sends_text_away=sends_text_away))
+        made.append(manager)
+        return manager
+
+    yield make
+    for manager in made:
+        manager.close()
