@@ -26,8 +26,17 @@ _AFTER = re.compile(
     re.IGNORECASE,
 )
 
+_HINTS = (
+    *("-----begin", "sk-", "pa-", "pypi-", "glpat-", "xox", "hf_", "npm_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
+    *("github_pat_", "aiza", "akia", "asia", "eyj", "bearer", "://", "key", "token", "secret", "passw", "pwd"),
+)
+"""Every pattern above needs one of these; most texts hold none, and looking for them takes a thirtieth of the time."""
+
 
 def redact(text: str) -> str:
     """Replace keys, tokens, private keys and passwords in URLs; everything else stays as it is."""
+    folded = text.lower()
+    if not any(hint in folded for hint in _HINTS):
+        return text
     text = _WHOLE.sub(REDACTED, text)
     return _AFTER.sub(lambda match: next(g for g in match.groups() if g is not None) + REDACTED, text)

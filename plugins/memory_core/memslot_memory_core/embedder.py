@@ -6,13 +6,14 @@ import threading
 import time
 from collections.abc import Callable
 
-from memslot import EmbeddingPipeline, MemslotError, ProviderError, SearchAdvice, Selection, advice_of
+from memslot import EmbeddingPipeline, MemslotError, SearchAdvice, Selection, advice_of
 
 from memslot_memory_core.index.embeddings import EmbeddingStore
 from memslot_memory_core.index.sync import Embedder
 
 MakePipeline = Callable[[EmbeddingStore], tuple[EmbeddingPipeline | None, Selection]]
 _ASK_AGAIN_SECONDS = 60.0
+_CLOSE_SECONDS = 1.0
 
 
 class EmbedderChoice:
@@ -25,6 +26,7 @@ class EmbedderChoice:
         self._lock = threading.Lock()
         self._chosen: tuple[EmbeddingPipeline | None, Selection] | None = None
         self._chosen_at = 0.0
+        self._closed = False
 
     def choose(self) -> tuple[EmbeddingPipeline | None, Selection]:
         """The pipeline and why it is that one; no pipeline means keywords only."""
@@ -38,7 +40,10 @@ class EmbedderChoice:
                     self._chosen = self._make(self.cache)
                 except MemslotError as error:
                     self._chosen = None, Selection(None, "auto", str(error))
+                except Exception as error:  # a fault in somebody's plugin costs the vectors, not the search
+                    self._chosen = None, Selection(None, "auto", f"the provider cannot be made: {_said(error)}")
                 self._chosen_at = now
+                self._close_chosen()
             return self._chosen
 
     def for_sync(self) -> Embedder:
@@ -61,11 +66,23 @@ class EmbedderChoice:
             return selection.reason
         try:
             row = pipeline.embed_query("memory")
-        except ProviderError as error:
-            return str(error)
+        except Exception as error:
+            return str(error) if isinstance(error, MemslotError) else _said(error)
         return "the provider gave a vector of zeros" if pipeline.is_zero(row) else None
 
     def close(self) -> None:
-        with self._lock:
-            if self._chosen is not None and self._chosen[0] is not None:
-                self._chosen[0].close()
+        """End what is being embedded. A provider that is just being made, however long that takes, is closed then."""
+        self._closed = True
+        if self._lock.acquire(timeout=_CLOSE_SECONDS):
+            try:
+                self._close_chosen()
+            finally:
+                self._lock.release()
+
+    def _close_chosen(self) -> None:
+        if self._closed and self._chosen is not None and self._chosen[0] is not None:
+            self._chosen[0].close()
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from memslot import MemorySearch, MemorySearchOutcome, MemoryStatus, MemslotErro
 
 from memslot_memory_core.embedder import EmbedderChoice, MakePipeline
 from memslot_memory_core.health import Health, look_over
-from memslot_memory_core.index.connection import DAMAGE, IndexFault
+from memslot_memory_core.index.connection import DAMAGE, IndexBusyError, IndexFault
 from memslot_memory_core.index.preparing import Sources
 from memslot_memory_core.index.report import Progress, SyncProgress, SyncReport
 from memslot_memory_core.index.store import IndexFile
@@ -25,6 +26,8 @@ from memslot_memory_core.outcome import unavailable
 from memslot_memory_core.reading import FilePart, read_part
 from memslot_memory_core.searching import Searcher
 from memslot_memory_core.upkeep import Upkeep
+
+logger = logging.getLogger("memslot.plugin.memory-core")
 
 FIRST_INDEX_SECONDS = 3.0
 """A search waits this long for an index that was never built: better than an empty answer."""
@@ -116,15 +119,15 @@ class MemoryManager:
             )
         except DAMAGE:
             return self._search_after_repair(query, max_results, min_score, private, explain)
-        except (IndexFault, apsw.Error, OSError) as error:
-            return unavailable(f"the memory cannot be searched: {error}", "run: memslot memory status --deep")
+        except Exception as error:
+            return _unsearchable(error)
 
     def _search_after_repair(
         self, query: str, max_results: int | None, min_score: float | None, private: bool, explain: bool
     ) -> MemorySearchOutcome:
         """The index file was damaged: the notes are not, so it is built again and asked once more."""
         try:
-            self._index.discard()
+            self._index.discard(wait_seconds=FIRST_INDEX_SECONDS)
             self._upkeep.request()
             self._upkeep.wait(FIRST_INDEX_SECONDS)
             return self._searcher.search(
@@ -135,15 +138,18 @@ class MemoryManager:
                 explain=explain,
                 stale=self._staleness() or "the index was damaged and is built again from the notes",
             )
-        except (MemslotError, apsw.Error, OSError) as error:
+        except Exception as error:
             return unavailable(
-                f"the index is damaged and could not be built again: {error}", "run: memslot memory index --force"
+                f"the index is damaged and could not be built again: {_plain(error)}",
+                "run: memslot memory index --force",
             )
 
     def _freshen(self, fresh_seconds: float | None) -> None:
         if fresh_seconds is not None:
-            with contextlib.suppress(IndexFault, apsw.Error, OSError):
+            try:
                 self.sync(seconds=fresh_seconds, wait_seconds=0.0)
+            except Exception as error:
+                logger.warning("searching what is indexed already, since the sync before it failed: %s", error)
             return
         if not self._was_indexed():
             self._upkeep.request()
@@ -201,12 +207,15 @@ class MemoryManager:
 
     def _run_sync(self, **arguments: Any) -> SyncReport:
         with self._one_sync:
+            embedder = self._embedder.for_sync()
             try:
-                return self._sync.run(self._embedder.for_sync(), **arguments)
-            except DAMAGE:
-                # Found out only now, half-way through: the notes are all there, so begin again.
-                self._index.discard()
-                return self._sync.run(self._embedder.for_sync(), **arguments)
+                try:
+                    return self._sync.run(embedder, **arguments)
+                except DAMAGE:
+                    # Found out only now, half-way through: the notes are all there, so begin again.
+                    return self._sync.run(embedder, **arguments)
+            except (apsw.BusyError, apsw.LockedError) as error:
+                raise IndexBusyError(f"another program has locked the index {self.place.index_file}") from error
             except (apsw.Error, OSError) as error:
                 raise IndexFault(f"the index {self.place.index_file} cannot be written: {_plain(error)}") from error
 
@@ -278,9 +287,9 @@ class MemoryManager:
                     return empty
                 return look_over(snapshot, expects_vectors=expects_vectors, deep=deep)
         except DAMAGE as error:
-            problems.append(f"the index is damaged ({error}); the next sync builds it again from the notes")
-        except (IndexFault, apsw.Error) as error:
-            problems.append(str(error))
+            problems.append(f"the index is damaged ({_plain(error)}); the next search builds it again from the notes")
+        except Exception as error:
+            problems.append(str(error) if isinstance(error, MemslotError) else f"the index fails: {_plain(error)}")
         return empty
 
     def probe_embedding(self) -> str | None:
@@ -289,10 +298,13 @@ class MemoryManager:
 
     def probe_vector(self) -> str | None:
         """Try the vector engine of the index; None when it works, else why not."""
-        with self._index.snapshot() as snapshot:
-            if snapshot is None:
-                return "nothing was indexed yet"
-            return self._vectors.for_reading(snapshot.db, snapshot.generation, "chunks")[1]
+        try:
+            with self._index.snapshot() as snapshot:
+                if snapshot is None:
+                    return "nothing was indexed yet"
+                return self._vectors.for_reading(snapshot.db, snapshot.generation, "chunks")[1]
+        except Exception as error:
+            return _plain(error)
 
     def close(self) -> None:
         """Stop watching, end a sync at its next step, close the files. The last one who uses it does that."""
@@ -309,6 +321,13 @@ class MemoryManager:
         self._index.close()
 
 
+def _unsearchable(error: Exception) -> MemorySearchOutcome:
+    if not isinstance(error, MemslotError | apsw.Error | OSError):
+        # Nothing that a disk does: whoever looks for the mistake needs to know where it was.
+        logger.error("a search failed", exc_info=error)
+    return unavailable(f"the memory cannot be searched: {_plain(error)}", "run: memslot memory status --deep")
+
+
 def _size(file: Path) -> int:
     total = 0
     for each in (file, Path(f"{file}-wal")):
@@ -318,4 +337,7 @@ def _size(file: Path) -> int:
 
 
 def _plain(error: Exception) -> str:
-    return str(getattr(error, "strerror", None) or error)
+    if isinstance(error, MemslotError):
+        return str(error)
+    said = str(getattr(error, "strerror", None) or error)
+    return said.removeprefix(f"{type(error).__name__}: ") or type(error).__name__

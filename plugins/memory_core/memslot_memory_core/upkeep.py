@@ -29,9 +29,9 @@ class Upkeep:
         self._interval = interval_seconds
         self._condition = threading.Condition()
         self._asked = False
+        self._running = False
         self._closed = False
         self._thread: threading.Thread | None = None
-        self._runs_done = 0
         self._last_request = float("-inf")
         self.progress: SyncProgress | None = None
         """How far the run under way is; None when there is none."""
@@ -57,19 +57,14 @@ class Upkeep:
                 self._start()
 
     def wait(self, seconds: float) -> bool:
-        """Wait for a run that was asked for to end; tells whether one did."""
-        deadline = time.monotonic() + seconds
+        """Wait until all that was asked for is done, which it may be already; tells whether it is."""
         with self._condition:
-            wanted = self._runs_done + 1
-            while self._runs_done < wanted and not self._closed:
-                left = deadline - time.monotonic()
-                if left <= 0 or not self._condition.wait(left):
-                    return False
-            return self._runs_done >= wanted
+            self._condition.wait_for(lambda: self._closed or not self.is_busy, seconds)
+            return not self.is_busy
 
     @property
     def is_busy(self) -> bool:
-        return self._asked or self.progress is not None
+        return self._asked or self._running
 
     def close(self, seconds: float = 5.0) -> None:
         """Stop at the next step; what was written stays."""
@@ -95,11 +90,13 @@ class Upkeep:
                     return
                 if not self._asked:
                     continue
-                self._asked = False
-            self._run_once()
-            with self._condition:
-                self._runs_done += 1
-                self._condition.notify_all()
+                self._asked, self._running = False, True
+            try:
+                self._run_once()
+            finally:
+                with self._condition:
+                    self._running = False
+                    self._condition.notify_all()
 
     def _run_once(self) -> None:
         self.progress = SyncProgress(0, 0, 0)
@@ -114,6 +111,7 @@ class Upkeep:
                     with self._condition:
                         if self._condition.wait_for(lambda: self._closed, _BUSY_RETRY_SECONDS):
                             return
+            self.failure = "the last sync was given up: another process has been writing to the index all the time"
         except Exception as error:
             self.failure = f"the last sync failed: {error}"
             logger.warning("%s", self.failure)

@@ -188,7 +188,8 @@ HOSTILE = {
 @pytest.mark.parametrize("kind", sorted(HOSTILE))
 def test_time_grows_with_the_text_not_with_its_square(kind: str) -> None:
     def seconds(size: int) -> float:
-        text = HOSTILE[kind] * (size // len(HOSTILE[kind]))
+        # The word at the end is a hint of a secret: without one, nothing is looked for at all.
+        text = HOSTILE[kind] * (size // len(HOSTILE[kind])) + " key"
         begun = time.perf_counter()
         redact(text)
         return time.perf_counter() - begun

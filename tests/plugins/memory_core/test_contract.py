@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -43,15 +44,18 @@ def _make(place: Place, provider: EmbeddingProvider | None) -> MemoryManager:
 
 
 @pytest.fixture(autouse=True)
-def notes(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> None:
+def notes(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[None]:
+    manager = None
     if request.cls is not None and issubclass(request.cls, ToolContract):
         folder = tmp_path_factory.mktemp("folder")
         place = place_below(folder)
         manager = _make(place, None)
-        request.addfinalizer(manager.close)
         (place.workspace / "MEMORY.md").write_text("The harbour office closes at six.\n")
-        tools = make_tools(lambda: manager, "auto", place.workspace, folder / "locks")
+        tools = make_tools(lambda made=manager: made, "auto", place.workspace, folder / "locks")
         request.cls.tools = {tool.name: tool for tool in tools}
+    yield
+    if manager is not None:
+        manager.close()
 
 
 class TestMemorySearch(ToolContract):

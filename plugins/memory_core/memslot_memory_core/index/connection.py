@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -9,7 +10,9 @@ import apsw
 from memslot import MemslotError
 
 BUSY_MILLISECONDS = 10_000
-_CREATE = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
+READ_BUSY_MILLISECONDS = 2_000
+"""Readers wait for nobody but a program that has locked the whole file, and a search should say so soon."""
+_CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
 
 
 class IndexFault(MemslotError):
@@ -31,9 +34,13 @@ DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError)
 def open_index(file: Path) -> apsw.Connection:
     """A connection to the index, which is made when it is not there: for the owner's eyes only."""
     _make_private(file)
+    return _open(file, BUSY_MILLISECONDS)
+
+
+def _open(file: Path, busy_milliseconds: int) -> apsw.Connection:
     db = apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW)
     try:
-        db.set_busy_timeout(BUSY_MILLISECONDS)
+        db.set_busy_timeout(busy_milliseconds)
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = NORMAL")
         db.execute("PRAGMA foreign_keys = ON")
@@ -45,9 +52,12 @@ def open_index(file: Path) -> apsw.Connection:
 
 
 def open_to_read(file: Path) -> apsw.Connection:
-    """A connection for searches; it also works where the folder cannot be written, if nobody writes there."""
+    """A connection for searches; it also works where the folder cannot be written, if nobody writes there.
+
+    It makes no file: between a damaged index that is taken away and the new one, only a writer may.
+    """
     try:
-        return open_index(file)
+        return _open(file, READ_BUSY_MILLISECONDS)
     except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError):
         if Path(f"{file}-wal").exists():
             raise
@@ -63,7 +73,9 @@ def _make_private(file: Path) -> None:
         return
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     # SQLite gives the files beside it (-wal, -shm) the mode of the database itself.
-    os.close(os.open(file, _CREATE, 0o600))
+    # Only a file of our own making may be closed here: closing one that SQLite has open would drop its locks.
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(file, _CREATE, 0o600))
 
 
 def file_identity(file: Path) -> tuple[int, int] | None:
@@ -78,12 +90,12 @@ def file_identity(file: Path) -> tuple[int, int] | None:
 def move_aside(file: Path) -> Path:
     """Take a damaged index out of the way, with what SQLite keeps beside it; one such copy is kept.
 
-    The writer's lock must be held. The write-ahead log goes first: left behind, it would be played into the
-    new file.
+    The writer's lock must be held. The database goes first: without its log it could pass for a sound one if this
+    were interrupted, whereas SQLite throws away a log that it finds beside an empty file.
     """
     aside = file.with_name(f"{file.name}.damaged")
+    with contextlib.suppress(FileNotFoundError):
+        file.replace(aside)
     for suffix in ("-wal", "-shm"):
-        beside = Path(f"{file}{suffix}")
-        beside.unlink(missing_ok=True)
-    file.replace(aside)
+        Path(f"{file}{suffix}").unlink(missing_ok=True)
     return aside

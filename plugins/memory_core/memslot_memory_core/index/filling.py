@@ -93,7 +93,7 @@ class Filling:
         due = [f for f in discovery.files if self._is_due(f, known.get((f.source, f.path)), waiting)]
         tally.unchanged = len(discovery.files) - len(due)
         self._engines = self._vectors.for_writing(self._db, self._target)
-        self._remove(set(known) - {(f.source, f.path) for f in discovery.files}, getattr(discovery, "unread", ()))
+        self._remove(set(known) - {(f.source, f.path) for f in discovery.files}, discovery.unread)
         done = 0
         for group in self._groups(due, known, waiting):
             self._write(group.prepared)

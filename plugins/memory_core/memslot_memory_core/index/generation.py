@@ -155,6 +155,11 @@ def drop(db: apsw.Connection, number: int) -> None:
     db.execute("DELETE FROM generations WHERE id = ?", (number,))
 
 
+def numbers(db: apsw.Connection) -> list[int]:
+    """All generations that there are."""
+    return [number for (number,) in db.execute("SELECT id FROM generations")]
+
+
 def retired(db: apsw.Connection) -> list[int]:
     """Generations that nobody searches any more."""
     return [number for (number,) in db.execute("SELECT id FROM generations WHERE state = 'retired'")]

@@ -8,6 +8,8 @@ from typing import Any
 
 from memslot import EmbeddingProvider, MemorySearch, key_of
 
+from memslot_memory_core.index.terms import VERSION
+
 _VECTOR_PARTS = ("provider", "model", "key", "dims")
 _NAMES = {
     "provider": "the embedding provider",
@@ -17,6 +19,7 @@ _NAMES = {
     "tokens": "the chunk size",
     "overlap": "the chunk overlap",
     "sources": "the sources",
+    "words": "the rules by which words are cut",
 }
 
 
@@ -31,6 +34,8 @@ class Identity:
     tokens: int
     overlap: int
     sources: tuple[str, ...]
+    words: int = VERSION
+    """Which rules cut texts into words: a newer memslot may have others."""
 
     @classmethod
     def of(cls, settings: MemorySearch, sources: tuple[str, ...], provider: EmbeddingProvider | None) -> Identity:
@@ -41,7 +46,7 @@ class Identity:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Identity:
-        return cls(**{**data, "sources": tuple(data["sources"])})
+        return cls(**{"words": 0, **data, "sources": tuple(data["sources"])})
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -58,8 +63,13 @@ class Identity:
         return self.provider is not None and all(getattr(self, p) == getattr(other, p) for p in _VECTOR_PARTS)
 
     def same_layout(self, other: Identity) -> bool:
-        """Whether files are cut into the same chunks."""
-        return (self.tokens, self.overlap, self.sources) == (other.tokens, other.overlap, other.sources)
+        """Whether the same files are cut into the same chunks and words."""
+        return (self.tokens, self.overlap, self.sources, self.words) == (
+            other.tokens,
+            other.overlap,
+            other.sources,
+            other.words,
+        )
 
     def differences(self, other: Identity) -> list[str]:
         """What has changed from this one to the other, in words."""

@@ -24,7 +24,7 @@ Read = Callable[[Sequence[int]], Mapping[int, str]]
 MOST_TERMS = 64  # asked for in one search
 _FEW_MATCHES = 1000  # ranking so many rows costs less than thinking about it
 _MOST_MATCHES = 0.3  # of all rows: past that the plain query is as fast
-_LEFT_OUT = 0.25  # of the query's weight: what the common words that are left out may add to a row
+_LEFT_OUT = 0.3  # of the query's weight: what the common words that are left out may add to a row
 _SURE = 24  # hits that nothing unseen is likely to outdo; the ones behind them are the best of what was seen
 _STEPS = 8  # so many times the limit may get their full score
 # Measured: reading a chunk's text and counting its words, against passing over one entry of a word's list.
@@ -35,8 +35,9 @@ _READING, _PASSING = 50.0, 0.12
 class KeywordHits:
     """Rows with their BM25 score over all terms, best first.
 
-    `exact` says that these are proved to be the best. Where they are not, no row was seen that would have changed
-    them. `scored` counts the rows that were given a full score.
+    `exact` says that all of these are proved to be the best. Where they are not, the first 24 very likely are (no
+    row was seen to gain enough from its common words to change them), and most of the others. `scored` counts the
+    rows that were given a full score.
     """
 
     hits: tuple[tuple[int, float], ...]
@@ -191,11 +192,12 @@ def _search_rare(
     most = _STEPS * limit
     partial = _rank(db, table, query, rare, most)
     addable = query.ceiling(query.asked[len(rare) :])
-    reading = read is not None and _reading_is_cheaper(query, 2 * limit)
+    reading = read is not None and _reading_is_cheaper(query, 3 * limit)
     full: dict[int, float] = {}
     added = 0.0
     while len(full) < len(partial):
-        taken = partial[len(full) :][: limit if reading else most]
+        step = most if not reading else limit if full else 3 * limit
+        taken = partial[len(full) : len(full) + step]
         full |= score(db, table, query, [rowid for rowid, _ in taken], read=read if reading else None)
         added = max(added, *(full[rowid] - part for rowid, part in taken))
         # What the next row has of the rarer words; the rows without any have nothing of them.

@@ -104,7 +104,7 @@ class Sources:
             transcript = read_transcript(file, resume=resume)
             if transcript is None:
                 return parts or None
-            if resume is not None and not parts and transcript.end == resume.end:
+            if resume is not None and not parts and transcript.resumed and transcript.end == resume.end:
                 return Unchanged(_settled(transcript.stamp))
             more = transcript.more
             chunks, resume = chunk_transcript(transcript, **self._chunking())
@@ -164,8 +164,11 @@ def _turn(line: int, text: str) -> Piece:
 
 def _settled(stamp: str, now: Callable[[], float] = time.time) -> str:
     """The stamp, marked where the next change could hide behind it: clocks of file systems tick, some slowly."""
-    _, mtime_ns, ctime_ns, _ = stamp.split(":")
-    latest = max(int(mtime_ns), int(ctime_ns))
-    tick = _COARSE_TICK_SECONDS if latest % 1_000_000_000 == 0 else _TICK_SECONDS
-    age = now() - latest / 1e9
-    return stamp if age > tick else stamp + _UNSETTLED
+    _, *times = stamp.split(":")[:3]
+    # A time far ahead, as after the clock was set back, hides nothing: what is written now gets the time of now.
+    return stamp + _UNSETTLED if any(_is_now(int(each), now()) for each in times) else stamp
+
+
+def _is_now(moment_ns: int, now: float) -> bool:
+    tick = _COARSE_TICK_SECONDS if moment_ns % 1_000_000_000 == 0 else _TICK_SECONDS
+    return abs(now - moment_ns / 1e9) <= tick

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 
 import apsw
@@ -15,6 +16,7 @@ from memslot_memory_core.index.schema import transaction
 from memslot_memory_core.index.vector_tables import VectorTables
 
 _CHARACTERS_PER_TOKEN = 4
+_VECTOR_TABLE = re.compile(r"(?:turn_)?vec_([0-9]+)")
 
 
 @dataclass(frozen=True)
@@ -57,11 +59,10 @@ def _uncached(db: apsw.Connection, chunks: str, wanted: Identity) -> Cost:
 
 def begin(db: apsw.Connection, wanted: Identity, vectors: VectorTables, *, afresh: bool) -> Generation:
     """The generation that is being built: one that was interrupted goes on, unless all is to be done afresh."""
+    forget_building(db, vectors, keep=None if afresh else wanted)
     building = generations.find(db, "building")
     if building is not None:
-        if not afresh and Identity.from_json(building.identity) == wanted:
-            return building
-        _drop(db, building.number, vectors)
+        return building
     with transaction(db):
         return generations.create(db, "building", wanted.to_json())
 
@@ -78,6 +79,23 @@ def clean_up(db: apsw.Connection, vectors: VectorTables) -> None:
     """Drop generations that were replaced, also by a process that was killed before it could."""
     for number in generations.retired(db):
         _drop(db, number, vectors)
+    for number in _left_behind(db):
+        with transaction(db):
+            vectors.drop(db, number)
+
+
+def _left_behind(db: apsw.Connection) -> set[int]:
+    """Generations that are gone but for vector tables, which a process without their extension could not drop."""
+    names = db.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE '%vec!_%' ESCAPE '!'")
+    found = {int(match[1]) for (name,) in names if (match := _VECTOR_TABLE.fullmatch(name))}
+    return found - set(generations.numbers(db))
+
+
+def forget_building(db: apsw.Connection, vectors: VectorTables, *, keep: Identity | None = None) -> None:
+    """Drop what an interrupted rebuild left, unless it is one for this identity."""
+    building = generations.find(db, "building")
+    if building is not None and (keep is None or Identity.from_json(building.identity) != keep):
+        _drop(db, building.number, vectors)
 
 
 def rename(db: apsw.Connection, live: Generation, identity: Identity) -> None:

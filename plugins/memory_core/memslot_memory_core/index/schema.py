@@ -58,19 +58,25 @@ def prepare(db: apsw.Connection) -> None:
         return
     with transaction(db):
         version = _version(db)  # another process may have been faster
-        if version > len(MIGRATIONS):
-            raise IndexTooNewError(
-                f"the index was written by a newer memslot (schema {version}, this one knows {len(MIGRATIONS)}); "
-                "upgrade memslot, or delete the index file to have it built again"
-            )
+        _refuse_newer(version)
         for step in MIGRATIONS[version:]:
             step(db)
         db.pragma("user_version", len(MIGRATIONS))
 
 
 def is_prepared(db: apsw.Connection) -> bool:
-    """Whether the file has all tables; a newer file's error is raised by `prepare`."""
-    return _version(db) == len(MIGRATIONS)
+    """Whether the file has all tables. Raises IndexTooNewError for one of a newer memslot."""
+    version = _version(db)
+    _refuse_newer(version)
+    return version == len(MIGRATIONS)
+
+
+def _refuse_newer(version: int) -> None:
+    if version > len(MIGRATIONS):
+        raise IndexTooNewError(
+            f"the index was written by a newer memslot (schema {version}, this one knows {len(MIGRATIONS)}); "
+            "upgrade memslot, or delete the index file to have it built again"
+        )
 
 
 def _version(db: apsw.Connection) -> int:

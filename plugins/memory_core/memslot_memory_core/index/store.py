@@ -12,7 +12,15 @@ from pathlib import Path
 import apsw
 
 from memslot_memory_core.index import generation as generations
-from memslot_memory_core.index.connection import DAMAGE, IndexFault, file_identity, move_aside, open_index, open_to_read
+from memslot_memory_core.index.connection import (
+    DAMAGE,
+    IndexBusyError,
+    IndexFault,
+    file_identity,
+    move_aside,
+    open_index,
+    open_to_read,
+)
 from memslot_memory_core.index.generation import Generation
 from memslot_memory_core.index.lock import writer_lock
 from memslot_memory_core.index.schema import is_prepared, prepare
@@ -36,23 +44,29 @@ class IndexFile:
         self._lock = threading.Lock()
         self._idle: list[apsw.Connection] = []
         self._opened_as: tuple[int, int] | None = None
+        self._damaged: tuple[int, int] | None = None
         self._closed = False
 
     @contextmanager
     def snapshot(self) -> Iterator[Snapshot | None]:
         """The live generation, all reads of it from one moment; None where nothing was ever indexed."""
-        db = self._take()
-        if db is None:
-            yield None
-            return
+        identity = file_identity(self.file)
         try:
-            with _read_transaction(db):
-                live = generations.find(db, "live") if is_prepared(db) else None
-                yield None if live is None else Snapshot(db, live)
-        except BaseException:
-            _close(db)
+            db = self._take(identity)
+            if db is None:
+                yield None
+                return
+            try:
+                with _read_transaction(db):
+                    live = generations.find(db, "live") if is_prepared(db) else None
+                    yield None if live is None else Snapshot(db, live)
+            except BaseException:
+                _close(db)
+                raise
+            self._give_back(db)
+        except DAMAGE:
+            self._damaged = identity
             raise
-        self._give_back(db)
 
     @contextmanager
     def writer(
@@ -60,12 +74,20 @@ class IndexFile:
     ) -> Iterator[apsw.Connection]:
         """The one connection that may write, with the newest schema. Raises IndexBusyError for another writer.
 
-        A file that is no database, or not a whole one, is moved aside first: what it held can be read again.
+        A file that is no database, or not a whole one, is moved aside, at once or when it is found out: what it held
+        can be read again.
         """
         with writer_lock(self.file, wait_seconds=wait_seconds, cancelled=cancelled):
+            if self._closed:
+                raise IndexFault("this memory is closed")
             db = self._open_writer()
             try:
                 yield db
+            except DAMAGE:
+                _close(db)
+                self.forget_readers()
+                move_aside(self.file)
+                raise
             finally:
                 _close(db)
 
@@ -78,22 +100,29 @@ class IndexFile:
                 generations.find(db, "live")
                 return db
             except DAMAGE:
-                if db is not None:
-                    _close(db)
+                _close(db)
                 if attempt == 2:
                     raise
                 move_aside(self.file)
+            except IndexFault:
+                _close(db)
+                raise
+            except (apsw.BusyError, apsw.LockedError):
+                _close(db)
+                raise IndexBusyError(f"another program has locked the index {self.file}") from None
             except (apsw.Error, OSError) as error:
-                if db is not None:
-                    _close(db)
+                _close(db)
                 raise IndexFault(f"the index {self.file} cannot be opened for writing: {_reason(error)}") from error
         raise AssertionError("unreachable")
 
-    def discard(self) -> None:
-        """Take a file that turned out to be damaged out of the way; the next writer builds a new one."""
-        with writer_lock(self.file, wait_seconds=30):
+    def discard(self, *, wait_seconds: float) -> None:
+        """Take a file that a reader found damaged out of the way, unless somebody else has done it already.
+
+        The next writer builds a new one. Raises IndexBusyError when a writer is still at it after `wait_seconds`.
+        """
+        with writer_lock(self.file, wait_seconds=wait_seconds):
             self.forget_readers()
-            if self.file.exists():
+            if self._damaged is not None and file_identity(self.file) == self._damaged:
                 move_aside(self.file)
 
     def forget_readers(self) -> None:
@@ -106,10 +135,9 @@ class IndexFile:
         self._closed = True
         self.forget_readers()
 
-    def _take(self) -> apsw.Connection | None:
+    def _take(self, identity: tuple[int, int] | None) -> apsw.Connection | None:
         if self._closed:
             raise IndexFault("this memory is closed")
-        identity = file_identity(self.file)
         if identity is None:
             self.forget_readers()
             return None
@@ -127,6 +155,8 @@ class IndexFile:
         except DAMAGE:
             raise
         except (apsw.Error, OSError) as error:
+            if file_identity(self.file) is None:  # taken away just now
+                return None
             raise IndexFault(f"the index {self.file} cannot be opened: {_reason(error)}") from error
 
     def _give_back(self, db: apsw.Connection) -> None:
@@ -148,9 +178,10 @@ def _read_transaction(db: apsw.Connection) -> Iterator[None]:
                 db.execute("ROLLBACK")
 
 
-def _close(db: apsw.Connection) -> None:
-    with contextlib.suppress(apsw.Error):
-        db.close()
+def _close(db: apsw.Connection | None) -> None:
+    if db is not None:
+        with contextlib.suppress(apsw.Error):
+            db.close()
 
 
 def _reason(error: Exception) -> str:

@@ -22,6 +22,8 @@ from memslot_memory_core.index.schema import transaction
 from memslot_memory_core.index.store import IndexFile
 from memslot_memory_core.index.vector_tables import VectorTables
 
+_UNFINISHED = "the index is being built anew; until that is complete, the old one serves"
+
 
 @dataclass(frozen=True)
 class Embedder:
@@ -88,16 +90,18 @@ class Synchronizer:
         filling = Filling(db, target, self._sources, embedder, self._vectors, progress, limits)
         report = filling.run()
         is_new = target.state == "building"
+        problems = [*report.problems]
+        if mismatch is not None:
+            problems.append(mismatch.sentence)
+        report = replace(report, problems=problems, mismatch=mismatch, rebuilt=is_new and report.complete)
         if is_new and report.complete:
             rebuild.publish(db, target, self._vectors)
         if report.complete or not is_new:
             self._settle(db, target, report)
-        problems = [*report.problems]
-        if embedder.absent is not None:
-            problems.append(embedder.absent)
-        if mismatch is not None:
-            problems.append(mismatch.sentence)
-        return replace(report, problems=problems, mismatch=mismatch, rebuilt=is_new and report.complete)
+        else:
+            with transaction(db):
+                Facts(db).write_problems([*problems, _UNFINISHED])
+        return replace(report, problems=[*problems, embedder.absent]) if embedder.absent else report
 
     def _target(self, db: apsw.Connection, embedder: Embedder, force: bool) -> tuple[Generation, Mismatch | None]:
         """The generation to write to: the live one, or one that will take its place."""
@@ -118,10 +122,12 @@ class Synchronizer:
             assert live is not None
             return live, None
         if wanted == there and not force:
+            rebuild.forget_building(db, self._vectors)
             return live, None
         cost = rebuild.cost(db, live, wanted)
         if force or embedder.free or cost.chunks == 0:
             return rebuild.begin(db, wanted, self._vectors, afresh=force), None
+        rebuild.forget_building(db, self._vectors, keep=wanted)
         return live, Mismatch(there.differences(wanted), cost.chunks, cost.tokens, wanted.provider)
 
     def _settle(self, db: apsw.Connection, target: Generation, report: SyncReport) -> None:
@@ -131,9 +137,10 @@ class Synchronizer:
             return
         self._vectors.settle(db, now)
         if report.changed:
-            prune(db, [now.number], self._keep_embeddings)
+            prune(db, generations.numbers(db), self._keep_embeddings)
         with transaction(db):
-            db.execute("UPDATE generations SET synced_at = ? WHERE id = ?", (time.time(), target.number))
+            if report.complete:
+                db.execute("UPDATE generations SET synced_at = ? WHERE id = ?", (time.time(), target.number))
             Facts(db).write_problems(report.problems)
         if report.changed:
             db.execute("PRAGMA optimize")

@@ -35,8 +35,11 @@ _SHAPE = bytes(
     for code in range(256)
 )  # fmt: skip
 _JOINS = (b"aA", b"aa0", b"Aa0", b"AA0")
+# What may be a letter to FTS5, so that a part put beside it would grow together with it: all but ASCII marks, spaces,
+# and the punctuation of texts and of East Asia.
+_LETTER = r"[A-Za-z0-9\x80-\xaa\xac-\xba\xbc-\u1fff\u2070-\u2fff\u3005-\u3007\u3021-\U0010ffff]"
 _JOINED = re.compile(
-    r"(?<![A-Za-z0-9])(?=[A-Za-z0-9]*?(?:[a-z][A-Z]|[A-Za-z]{2}[0-9]))[A-Za-z0-9]{3,40}(?![A-Za-z0-9])"
+    rf"(?<!{_LETTER})(?=[A-Za-z0-9]*?(?:[a-z][A-Z]|[A-Za-z]{{2}}[0-9]))[A-Za-z0-9]{{3,40}}(?!{_LETTER})"
 )
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _MAX_PARTS = 6
@@ -182,6 +185,9 @@ def _read(query: str) -> tuple[list[_Word], list[str]]:
         query = unspaced().sub(" ; ", query)  # words on either side are no neighbours
     text = _ELIDED.sub(" ", _CONTRACTED.sub(r" \1 ", query))
     plain = _offset_tokens(text, stemmed=False)
+    if not plain:  # `don't` is the whole question
+        text = query
+        plain = _offset_tokens(text, stemmed=False)
     stemmed = _offset_tokens(text, stemmed=True)
     encoded = text.encode()
     words = []

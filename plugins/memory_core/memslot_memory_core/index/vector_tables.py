@@ -69,6 +69,7 @@ class VectorTables:
                         engine.fill(db)
                 else:
                     name, reason = "numpy", "tables of another engine are in the way that cannot be loaded here"
+                    engines = []
                 self._note(db, generation.number, name, reason)
         elif reason != generation.engine_reason:
             with transaction(db):

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import pairwise
+from operator import or_
 from typing import TYPE_CHECKING
 
 from memslot_memory_core.search.matching import Matcher, cut_lines
@@ -71,7 +73,7 @@ def _read(lines: list[str], cut: list[list[str]], bits: dict[str, int]) -> _Read
     neighbours: set[tuple[int, int]] = set()
     for pieces in cut:
         found = [bits[piece] for piece in pieces if piece in bits]
-        masks.append(_or(found))
+        masks.append(reduce(or_, found, 0))
         if len(found) > 1:
             here = [bits.get(piece, 0) for piece in pieces]
             neighbours.update(pair for pair in pairwise(here) if pair[0] and pair[1])
@@ -82,15 +84,8 @@ def _exact_shares(read: _Read, matcher: Matcher) -> tuple[list[float], float]:
     """The share of each line, and that of the best window."""
     lines = [matcher.share(mask) for mask in read.bits]
     filled = [mask for mask, pieces in zip(read.bits, read.pieces, strict=True) if pieces]
-    windows = (_or(filled[number : number + WINDOW]) for number in range(len(filled)))
+    windows = (reduce(or_, filled[number : number + WINDOW]) for number in range(len(filled)))
     return lines, max(map(matcher.share, windows), default=0.0)
-
-
-def _or(masks: Sequence[int]) -> int:
-    joined = 0
-    for mask in masks:
-        joined |= mask
-    return joined
 
 
 def _sum_up(read: _Read, lines: list[float], window: float, matcher: Matcher, bits: dict[str, int]) -> Evidence:
@@ -101,7 +96,7 @@ def _sum_up(read: _Read, lines: list[float], window: float, matcher: Matcher, bi
         window=max(window, lines[best]),
         phrase=matcher.phrase_share(read.neighbours),
         label=has_label(read.lines[best], bits),
-        terms=_or(read.bits),
+        terms=reduce(or_, read.bits, 0),
     )
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 
 from memslot_memory_core.index.terms import stems
 from memslot_memory_core.search.candidate import AskedTerm
@@ -10,11 +13,21 @@ from memslot_memory_core.search.candidate import AskedTerm
 _BLANKED = bytes(code if code == 10 or code > 127 or chr(code).isalnum() else 32 for code in range(256))
 """UTF-8 with ASCII punctuation as blanks: cutting at these is three times as fast as a pattern."""
 
-_PAIRS_MET = 0.6
+_PAIRS_MET = 0.5
 """What part of a question's pairs of letters its answer can hold: the others straddle two words."""
 
 _MOST_KEPT, _LONGEST_KEPT = 100_000, 40
-_kept: dict[str, tuple[str, ...]] = {}
+
+
+@dataclass(slots=True)
+class _Seen:
+    """Pieces met so far: every search meets most of them again. Single reads and writes are safe between threads."""
+
+    stems: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    holding: dict[str, list[str]] = field(default_factory=dict)
+
+
+_seen = _Seen()
 
 
 def cut_lines(text: str) -> list[list[str]]:
@@ -44,13 +57,16 @@ class Matcher:
         self._shares: dict[int, float] = {0: 0.0}
 
     def bits_of(self, pieces: set[str]) -> dict[str, int]:
-        """The pieces that hold terms, with those terms as bits."""
-        bit = self._bit
+        """Which of the pieces hold terms, and which terms, as bits. There may be others of an earlier text."""
+        seen, others = _look_up(pieces)
         found: dict[str, int] = {}
-        for piece, tokens in stems_of_pieces(pieces).items():
-            for token in tokens:
-                if token in bit:
-                    found[piece] = found.get(piece, 0) | bit[token]
+        for stem, bit in self._bit.items():
+            for piece in seen.holding.get(stem, ()):
+                found[piece] = found.get(piece, 0) | bit
+        for piece, tokens in others.items():
+            bits = [self._bit[token] for token in tokens if token in self._bit]
+            if bits:
+                found[piece] = reduce(or_, bits)
         return found
 
     def share(self, bits: int) -> float:
@@ -78,20 +94,32 @@ class Matcher:
 
 
 def stems_of_pieces(pieces: set[str]) -> dict[str, tuple[str, ...]]:
-    """What the index holds of each piece; plain words are remembered, as every search meets them again."""
-    known = _kept
-    found = {piece: known[piece] for piece in pieces if piece in known}
-    new = [piece for piece in pieces if piece not in found]
+    """What the index holds of each piece."""
+    seen, others = _look_up(pieces)
+    return {piece: others[piece] if piece in others else seen.stems[piece] for piece in pieces}
+
+
+def _look_up(pieces: set[str]) -> tuple[_Seen, dict[str, tuple[str, ...]]]:
+    """The store with all of these pieces in it, apart from those too long to be kept."""
+    global _seen
+    seen = _seen
+    if len(seen.stems) > _MOST_KEPT:
+        # A new one: a search in another thread may still be reading the old.
+        seen = _seen = _Seen()
+    new = pieces.difference(seen.stems)
     if not new:
-        return found
-    plain = [piece for piece in new if piece.isascii() and (piece.islower() or piece.istitle()) and piece.isalpha()]
+        return seen, {}
+    plain = [piece for piece in new if piece.isascii() and piece.isalpha() and (piece.islower() or piece.istitle())]
     tokens = stems(" ".join(plain))
+    others: dict[str, tuple[str, ...]] = {}
     # One call for all is ten times as fast as one for each; plain words give one token each.
     fresh: dict[str, tuple[str, ...]] = {}
     if len(tokens) == len(plain):
         fresh = {piece: (token,) for piece, token in zip(plain, tokens, strict=True)}
-    fresh |= {piece: tuple(stems(piece)) for piece in new if piece not in fresh}
-    if len(known) > _MOST_KEPT:
-        known.clear()
-    known.update((piece, tokens) for piece, tokens in fresh.items() if len(piece) <= _LONGEST_KEPT)
-    return found | fresh
+    for piece in new.difference(fresh):
+        (fresh if len(piece) <= _LONGEST_KEPT else others)[piece] = tuple(stems(piece))
+    for piece, held in fresh.items():
+        for token in held:
+            seen.holding.setdefault(token, []).append(piece)
+    seen.stems.update(fresh)
+    return seen, others

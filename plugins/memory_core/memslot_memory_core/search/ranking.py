@@ -6,8 +6,8 @@ Everything in a score is absolute, so that a query without a good answer gets lo
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from memslot_memory_core.search import explain
@@ -25,10 +25,11 @@ if TYPE_CHECKING:
 LOOKED_AT = 50
 """Candidates whose lines are read. It does not follow maxResults: asking for more must not change what is on top."""
 
-# Measured on long conversations, see benchmarks/quality; each holds for every conversation alone, and none is sharp.
+# Chosen on the long conversations of benchmarks/quality. Round numbers: around them little changes.
 _FUSED, _PASSAGE, _PHRASE, _LABEL, _DATE = 0.5, 0.5, 0.1, 0.05, 0.25
 _SHARPNESS = 1.25
-"""Unrelated texts share a word or two with any question; this keeps them below the floor of 0.25 and moves no rank."""
+"""Every two texts are alike to some degree, if only in tone. This keeps such likeness below the floor of 0.25, and
+moves no rank."""
 
 _SECONDS_PER_DAY = 86_400.0
 
@@ -48,7 +49,10 @@ class RankingSettings:
 
 @dataclass(frozen=True, slots=True)
 class RankedChunk:
-    """A candidate with its final score. `below_floor` marks what is shown only because it holds the rare words."""
+    """A candidate with its final score. `below_floor` marks what is shown only because it holds the rare words.
+
+    `evidence` says which of its lines to show, also where it did not count; None where the query has no words.
+    """
 
     candidate: Candidate
     score: float
@@ -59,10 +63,29 @@ class RankedChunk:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """What is shown, best first, and what fell out, with the reason in each explanation."""
+    """What is shown, best first."""
 
     results: tuple[RankedChunk, ...]
-    dropped: tuple[RankedChunk, ...]
+    _tell_dropped: Callable[[], Iterator[RankedChunk]] = field(repr=False)
+
+    @property
+    def dropped(self) -> tuple[RankedChunk, ...]:
+        """What fell out, best first, with the reason in each explanation; worked out for those who ask."""
+        return tuple(self._tell_dropped())
+
+
+@dataclass(slots=True)
+class _Scored:
+    """A candidate on its way through ranking."""
+
+    candidate: Candidate
+    index: int
+    score: float
+    fused: float
+    evidence: Evidence | None
+    date: float | None
+    decay: float
+    penalty: float = 0.0
 
 
 def rank(
@@ -73,22 +96,34 @@ def rank(
 ) -> Ranked:
     """Order the candidates and decide which are shown. `words` lets similar words count; without it exact ones do."""
     matcher = Matcher(query.terms, query.phrases)
-    scored = sorted(
-        _score(candidates, query, settings, matcher, words), key=lambda each: (-each.score, each.candidate.id)
-    )
+    scored = _score(candidates, query, settings, matcher, words)
+    scored.sort(key=lambda each: (-each.score, each.candidate.id))
     if settings.mmr_balance is not None:
         scored = _vary(scored, settings.mmr_balance)
     good = [each for each in scored if each.score >= settings.min_score]
-    poor = [each for each in scored if each.score < settings.min_score]
-    if not good:
+    below_floor = not good
+    if below_floor:
         # A person who asks for a rare word by name wants the notes that hold it, whatever the vectors say.
-        good = [replace(each, below_floor=True) for each in poor if _holds_rare_terms(each, matcher)]
-        kept = {each.candidate.id for each in good}
-        poor = [each for each in poor if each.candidate.id not in kept]
-    shown, beyond = good[: settings.max_results], good[settings.max_results :]
-    dropped = [_told(each, explain.BEYOND_MAX_RESULTS) for each in beyond]
-    dropped += [_told(each, explain.BELOW_MIN_SCORE) for each in poor]
-    return Ranked(tuple(_falling(shown)), tuple(dropped))
+        good = [each for each in scored if _holds_rare_terms(each, matcher)]
+    shown = good[: settings.max_results]
+    told = _Teller(candidates, query)
+    outcome = explain.KEPT_FOR_ITS_WORDS if below_floor else explain.SHOWN
+    evidence = _evidence_of(shown, matcher, words)
+    results = []
+    lowest = 1.0
+    for each, found in zip(shown, evidence, strict=True):
+        lowest = min(lowest, each.score)  # variety puts better ones behind; the scores shown never rise
+        results.append(RankedChunk(each.candidate, lowest, told.explain(each, outcome, lowest), found, below_floor))
+
+    def tell_dropped() -> Iterator[RankedChunk]:
+        kept = {each.index for each in shown}
+        passed = {each.index for each in good}
+        for each in scored:
+            if each.index not in kept:
+                reason = explain.BEYOND_MAX_RESULTS if each.index in passed else explain.BELOW_MIN_SCORE
+                yield RankedChunk(each.candidate, each.score, told.explain(each, reason, each.score), each.evidence)
+
+    return Ranked(tuple(results), tell_dropped)
 
 
 def decay(time: float | None, half_life_days: float, now: float) -> float:
@@ -104,7 +139,7 @@ def _score(
     settings: RankingSettings,
     matcher: Matcher,
     words: WordVectors | None,
-) -> list[RankedChunk]:
+) -> list[_Scored]:
     by_rank = settings.fusion == "rrf"
     weights = settings.weights
     fused = fuse_by_rank(candidates, weights) if by_rank else fuse_weighted(candidates, query.sum_idf, weights)
@@ -113,33 +148,16 @@ def _score(
     evidence = _look_closer(candidates, fused, matcher, words) if looks_closer else {}
     dates = [closeness_to_dates(query.dates, each.time, each.text) if query.dates else 0.0 for each in candidates]
     dates_count = any(dates)
-    text_ranks = places([each.text_r for each in candidates])
-    vector_ranks = places([each.cosine or 0.0 for each in candidates])
+    sharpness = _SHARPNESS if weights.vector > 0 else 1.0
     scored = []
     for index, each in enumerate(candidates):
         found = evidence.get(index)
-        score = _joined(fused[index], found, dates[index] if dates_count else None) if looks_closer else fused[index]
+        date = dates[index] if dates_count else None
+        score = fused[index]
+        if looks_closer:
+            score = _joined(score, found, date, has_phrases=matcher.has_phrases) ** sharpness
         aged = 1.0 if settings.half_life_days is None else decay(each.time, settings.half_life_days, settings.now)
-        explanation = Explanation(
-            each.id,
-            each.path,
-            each.start_line,
-            each.end_line,
-            score=score * aged,
-            outcome=explain.SHOWN,
-            text_score=text_score(each.text_r, query.sum_idf),
-            text_rank=text_ranks.get(index),
-            vector_score=each.cosine,
-            vector_rank=vector_ranks.get(index),
-            fused=fused[index],
-            line=found.line if found else None,
-            window=found.window if found else None,
-            phrase=found.phrase if found else None,
-            label=found.label if found else None,
-            date=dates[index] if dates_count else None,
-            decay=aged,
-        )
-        scored.append(RankedChunk(each, score * aged, explanation, found))
+        scored.append(_Scored(each, index, score * aged, fused[index], found, date, aged))
     return scored
 
 
@@ -151,28 +169,38 @@ def _look_closer(
     return dict(zip(best, found, strict=True))
 
 
-def _joined(fused: float, evidence: Evidence | None, date: float | None) -> float:
+def _evidence_of(shown: Sequence[_Scored], matcher: Matcher, words: WordVectors | None) -> list[Evidence | None]:
+    """The evidence in what is shown; what was not looked at before is now, as its best lines are to be shown."""
+    found = [each.evidence for each in shown]
+    missing = [index for index, each in enumerate(found) if each is None] if matcher.terms else []
+    late = gather_evidence([shown[index].candidate.text for index in missing], matcher, words)
+    for index, each in zip(missing, late, strict=True):
+        found[index] = each
+    return found
+
+
+def _joined(fused: float, evidence: Evidence | None, date: float | None, *, has_phrases: bool) -> float:
     """All parts as one score from 0 to 1. A date that was asked for counts against what is not of that date."""
-    total, most = _FUSED * fused, _FUSED + _PASSAGE + _PHRASE + _LABEL
+    total, most = _FUSED * fused, _FUSED + _PASSAGE + _LABEL
     if evidence is not None:
         total += _PASSAGE * evidence.passage + _PHRASE * evidence.phrase + _LABEL * evidence.label
+    if has_phrases:
+        most += _PHRASE
     if date is not None:
         total, most = total + _DATE * date, most + _DATE
-    return float(min(1.0, max(0.0, total / most)) ** _SHARPNESS)
+    return min(1.0, max(0.0, total / most))
 
 
-def _vary(scored: Sequence[RankedChunk], balance: float) -> list[RankedChunk]:
+def _vary(scored: Sequence[_Scored], balance: float) -> list[_Scored]:
     """The best in an order that avoids saying things twice; the rest after them."""
     best, rest = scored[:LOOKED_AT], scored[LOOKED_AT:]
     order = diversify([each.score for each in best], [each.candidate.text for each in best], balance)
-    varied = [
-        replace(best[index], explanation=replace(best[index].explanation, mmr_penalty=penalty))
-        for index, penalty in order
-    ]
-    return [*varied, *rest]
+    for index, penalty in order:
+        best[index].penalty = penalty
+    return [*(best[index] for index, _ in order), *rest]
 
 
-def _holds_rare_terms(chunk: RankedChunk, matcher: Matcher) -> bool:
+def _holds_rare_terms(chunk: _Scored, matcher: Matcher) -> bool:
     """Whether it holds every word of the query that is rare.
 
     A word that is in no note at all is the rarest, so that a question about something else finds nothing. A pair of
@@ -186,16 +214,33 @@ def _holds_rare_terms(chunk: RankedChunk, matcher: Matcher) -> bool:
     return bool(rare) and chunk.evidence.terms & rare == rare
 
 
-def _falling(shown: Sequence[RankedChunk]) -> list[RankedChunk]:
-    """Scores that never rise down the list, which variety alone could make them do."""
-    fallen = []
-    lowest = 1.0
-    for each in shown:
-        lowest = min(lowest, each.score)
-        outcome = explain.KEPT_FOR_ITS_WORDS if each.below_floor else explain.SHOWN
-        fallen.append(replace(_told(each, outcome), score=lowest))
-    return fallen
+class _Teller:
+    """Makes explanations, with each leg's ranks worked out once."""
 
+    def __init__(self, candidates: Sequence[Candidate], query: RankingQuery) -> None:
+        self._sum_idf = query.sum_idf
+        self._text_ranks = places([each.text_r for each in candidates])
+        self._vector_ranks = places([each.cosine or 0.0 for each in candidates])
 
-def _told(chunk: RankedChunk, outcome: str) -> RankedChunk:
-    return replace(chunk, explanation=replace(chunk.explanation, outcome=outcome))
+    def explain(self, scored: _Scored, outcome: str, score: float) -> Explanation:
+        each, found = scored.candidate, scored.evidence
+        return Explanation(
+            each.id,
+            each.path,
+            each.start_line,
+            each.end_line,
+            score=score,
+            outcome=outcome,
+            text_score=text_score(each.text_r, self._sum_idf),
+            text_rank=self._text_ranks.get(scored.index),
+            vector_score=each.cosine,
+            vector_rank=self._vector_ranks.get(scored.index),
+            fused=scored.fused,
+            line=found.line if found else None,
+            window=found.window if found else None,
+            phrase=found.phrase if found else None,
+            label=found.label if found else None,
+            date=scored.date,
+            decay=scored.decay,
+            mmr_penalty=scored.penalty,
+        )

@@ -49,9 +49,9 @@ def _likeness(number: Mapping[str, int], bits: Mapping[str, int], matcher: Match
     asked = words.rows([matcher.terms[index].word for index in meant])
     likeness[meant] = numpy.clip(asked @ words.rows([piece.lower() for piece in number]).T, 0.0, 1.0) ** 2
     for piece, here in bits.items():
-        for index in range(len(matcher.terms)):
-            if here >> index & 1:
-                likeness[index, number[piece]] = 1.0
+        column = number.get(piece)
+        if column is not None:
+            likeness[[index for index in range(len(matcher.terms)) if here >> index & 1], column] = 1.0
     return likeness
 
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 
 from memslot_memory_core.search.evidence import has_label
 from memslot_memory_core.search.matching import Matcher, cut_lines
 
 GAP = "…"
-_LABEL, _QUESTION = 0.1, 0.1
-_FROM_BEFORE, _FROM_AFTER = 0.3, 0.1
+_LABEL, _QUESTION = 0.1, 0.2
+_FROM_BEFORE, _FROM_AFTER = 0.4, 0.1
 """What a line gets of its neighbours' worth: an answer follows its question more often than it precedes it."""
+_SHORT = 20
+"""A longer piece with other than ASCII letters is a run of words; where in it a term stands must be looked up."""
 _WORTH_CUTTING = 80
 """A part of a line that is shorter than this tells too little to be shown."""
 
@@ -40,28 +45,30 @@ def make_snippet(
     bits = matcher.bits_of(set().union(*cut_lines(text)))
     worth = _worth(lines, line_shares, bits)
     filled = [index for index, line in enumerate(lines) if line.strip()]
+    order = sorted(filled, key=lambda index: (-worth[index], index))
     parts: dict[int, str] = {}
-    for index in sorted(filled, key=lambda index: (-worth[index], index)):
+    for index in order:
         line = lines[index].rstrip()
         if _length({**parts, index: line}, filled) <= limit:
             parts[index] = line
-            continue
-        # The best line is shown whatever its length; any other where enough of it fits.
+        elif not parts:  # the best line is shown whatever its length
+            parts[index] = cut_around(line, matcher, limit - _length({index: ""}, filled))
+    for index in order:
         room = limit - _length({**parts, index: ""}, filled)
-        if not parts or room >= _WORTH_CUTTING:
-            parts[index] = cut_around(line, bits, room)
+        if index not in parts and room >= _WORTH_CUTTING:
+            parts[index] = cut_around(lines[index].rstrip(), matcher, room)
             break
     return Snippet(_joined(parts, filled), tuple(numbers[index] for index in sorted(parts)))
 
 
-def cut_around(line: str, bits: dict[str, int], room: int) -> str:
+def cut_around(line: str, matcher: Matcher, room: int) -> str:
     """A part of a line of at most `room` characters, around the words that match."""
     if len(line) <= room:
         return line
     if room <= 2 * len(GAP):
         return line[: max(0, room)]
     inside = room - 2 * len(GAP)
-    start = _best_start(line, bits, inside)
+    start = _best_start(line, matcher, inside)
     if start == 0:
         return line[: room - len(GAP)].rstrip() + GAP
     if start + inside >= len(line):
@@ -81,19 +88,17 @@ def _worth(lines: Sequence[str], shares: Sequence[float], bits: dict[str, int]) 
     return worth
 
 
-def _best_start(line: str, bits: dict[str, int], width: int) -> int:
+def _best_start(line: str, matcher: Matcher, width: int) -> int:
     """Where a window of this width holds most different terms; a little before the first of them."""
-    found = [(place, bits[piece]) for place, piece in _placed(line) if piece in bits]
+    found = sorted(_places(line, matcher))
     best, best_count = 0, 0
     first = 0
     for last in range(len(found)):
         while found[last][0] - found[first][0] >= width:
             first += 1
-        held = 0
-        for _, bit in found[first : last + 1]:
-            held |= bit
-        if held.bit_count() > best_count:
-            best, best_count = found[first][0], held.bit_count()
+        count = reduce(or_, (bits for _, bits in found[first : last + 1])).bit_count()
+        if count > best_count:
+            best, best_count = found[first][0], count
     lead = best - width // 4
     if lead <= 0:
         return 0
@@ -101,16 +106,22 @@ def _best_start(line: str, bits: dict[str, int], width: int) -> int:
     return blank + 1 if blank >= 0 else lead
 
 
-def _placed(line: str) -> Iterable[tuple[int, str]]:
-    """Each piece of a line with where it begins."""
+def _places(line: str, matcher: Matcher) -> Iterator[tuple[int, int]]:
+    """Where terms stand in a line, each as a place and its bits."""
+    cut = cut_lines(line)
+    bits = matcher.bits_of(set().union(*cut))
     place = 0
-    for pieces in cut_lines(line):
-        for piece in pieces:
-            place = line.find(piece, place)
-            if place < 0:  # half a surrogate pair, which cutting replaces
-                return
-            yield place, piece
-            place += len(piece)
+    for piece in (piece for pieces in cut for piece in pieces):
+        place = line.find(piece, place)
+        if place < 0:  # half a surrogate pair, which cutting replaces
+            return
+        if piece in bits and (piece.isascii() or len(piece) <= _SHORT):
+            yield place, bits[piece]
+        place += len(piece)
+    # A run without spaces is one piece: its terms are looked for one by one.
+    for number, term in enumerate(matcher.terms):
+        if term.is_pair:
+            yield from ((match.start(), 1 << number) for match in re.finditer(re.escape(term.stem), line))
 
 
 def _length(parts: dict[int, str], filled: Sequence[int]) -> int:

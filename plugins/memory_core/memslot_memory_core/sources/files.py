@@ -53,6 +53,8 @@ class Discovery:
     files: list[SourceFile] = field(default_factory=list)
     skipped_links: int = 0
     problems: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
+    """What the paths of files begin with of which nothing is known now, since their folder could not be read."""
 
 
 def make_stamp(status: os.stat_result) -> str:
@@ -99,7 +101,7 @@ class _Walk:
                 with os.scandir(folder) as listing:
                     entries = sorted(listing, key=_by_name)
             except OSError as error:
-                _note_unread_folder(root, folder, error, self.found)
+                _note_unread_folder(root, folder, shown, error, self.found)
             else:
                 self._look_at(entries, shown, states)
 
@@ -165,7 +167,7 @@ def leads_elsewhere(entry: os.DirEntry[str]) -> bool:
     return is_junction is not None and os.name == "nt" and bool(is_junction())
 
 
-def _note_unread_folder(root: Root, folder: str, error: OSError, found: Discovery) -> None:
+def _note_unread_folder(root: Root, folder: str, shown: str, error: OSError, found: Discovery) -> None:
     missing = isinstance(error, FileNotFoundError)
     if missing and (root.source == "sessions" or folder != root.folder):
         return  # no session yet, or gone since its parent was listed
@@ -174,6 +176,7 @@ def _note_unread_folder(root: Root, folder: str, error: OSError, found: Discover
     else:
         name = f"Folder {folder}"
     found.problems.append(f"{name} cannot be read: {error.strerror}.")
+    found.unread.append(shown)
 
 
 def make_source_file(source: Source, path: str, file: str, status: os.stat_result) -> SourceFile:

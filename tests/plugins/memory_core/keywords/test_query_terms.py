@@ -45,7 +45,7 @@ def test_nothing_asked_is_a_syntax_error(query: str) -> None:
     assert keywords.count(notes.db, "fts_1") == 2
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(st.text(max_size=60))
 def test_a_text_is_found_by_its_own_words(text: str) -> None:
     notes = Notes([text, "something else altogether"])
@@ -92,6 +92,10 @@ def test_stop_words_alone_are_all_kept(query: str) -> None:
     terms = query_terms(query)
     assert terms.only_stop_words
     assert set(terms.stems) == set(stems(query))
+
+
+def test_a_contraction_alone_is_asked_for() -> None:
+    assert query_terms("don't").stems == ("don", "t")
 
 
 def test_stop_words_of_another_language_stay_in_an_english_question() -> None:

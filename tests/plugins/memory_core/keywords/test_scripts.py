@@ -108,6 +108,11 @@ def test_codes_are_not_cut_into_parts() -> None:
     ]
 
 
+def test_a_word_that_goes_on_in_other_letters_stays_whole() -> None:
+    assert stems("useEffété 0aAÙ") == ["useeffet", "0aau"]
+    assert stems("“useEffect”, 「useEffect」") == ["useeffect", "us", "effect"] * 2
+
+
 def test_scripts_of_a_query_are_told() -> None:
     assert query_terms("Python 入门 カタカナ 회의").scripts == {"latin", "han", "kana", "hangul"}
     assert query_terms("2024").scripts == frozenset()

@@ -91,7 +91,11 @@ def fake(tmp_path: Path) -> Fake:
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
-    folder = tmp_path / "workspace"
+    return make_workspace(tmp_path / "workspace")
+
+
+def make_workspace(folder: Path) -> Path:
+    """Three notes, one of them about the person."""
     (folder / "memory" / "trips").mkdir(parents=True)
     (folder / "MEMORY.md").write_text("# Me\n\nMy passport is in the blue drawer.\n", encoding="utf-8")
     (folder / "memory" / "2026-01-02.md").write_text("# Friday\n\nWe chose the Delft office.\n", encoding="utf-8")

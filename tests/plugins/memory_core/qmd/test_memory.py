@@ -346,10 +346,13 @@ def test_collection_that_is_new_is_told_as_not_yet_there(fake: Fake, make_memory
     assert "docs" not in asked(fake)
 
 
-def test_first_search_waits_for_the_first_update(fake: Fake, make_memory: MakeMemory) -> None:
+def test_first_search_waits_for_the_first_update(
+    fake: Fake, make_memory: MakeMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memslot_memory_core.qmd.memory.FIRST_UPDATE_SECONDS", 30.0)  # on a busy machine, too
     fake.finds(row())
 
-    assert len(make_memory(fake.program).search("delft").hits) == 1
+    assert len(make_memory(fake.program, timeout=30).search("delft").hits) == 1
 
 
 def test_first_search_does_not_wait_longer_than_the_limit(fake: Fake, make_memory: MakeMemory) -> None:

@@ -117,10 +117,10 @@ def test_time_out_kills_the_program_and_its_children(fake: Fake, program: QmdPro
     fake.will(search={"spawn": True, "sleep": 60})
     began = time.monotonic()
 
-    with pytest.raises(QmdTimeoutError, match=r"no answer within 0\.5 s"):
-        program.run("search", timeout=0.5)
+    with pytest.raises(QmdTimeoutError, match="no answer within 2 s"):
+        program.run("search", timeout=2)
 
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 5
     child = int((fake.folder / "child.pid").read_text(encoding="utf-8"))
     assert wait_until_gone(child)
 
@@ -129,7 +129,7 @@ def test_child_that_holds_the_output_open_counts_as_hanging(fake: Fake, program:
     fake.will(search={"spawn": True, "stdout": "[]"})
 
     with pytest.raises(QmdTimeoutError):
-        program.run("search", timeout=0.5)
+        program.run("search", timeout=2)
 
     assert wait_until_gone(int((fake.folder / "child.pid").read_text(encoding="utf-8")))
 

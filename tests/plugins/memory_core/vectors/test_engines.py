@@ -159,16 +159,19 @@ def test_a_table_is_dropped_and_filled_again_from_the_canonical_rows(engine: str
 
 def test_what_is_rolled_back_was_never_there(engine: str, kit: Any) -> None:
     index = kit.index(engine, 4)
-    near, far = kit.pack([1, 0, 0, 0]), kit.pack([0, 1, 0, 0])
-    index.write([far] * 3)
-    index.search(near, 5)
+    near, farther = kit.pack([1, 0, 0, 0]), kit.pack([-1, 0, 0, 0])
+    # More than are looked up for one hit, and no two equally far, which would have all of them looked up.
+    index.write([kit.pack([1, 2 + number, 0, 0]) for number in range(60)])
+    index.search(near, 1)
     index.db.execute("BEGIN IMMEDIATE")
-    index.change(index.db, [near] * 2, remove=[1])
-    index.check(near, 5)  # the writer finds its own rows
+    assert index.change(index.db, [farther, near], remove=[1]) == [61, 62]
+    assert index.search(near, 1) == [(62, 1.0)]  # the writer finds its own rows
+    index.check(near, 5)
     index.db.execute("ROLLBACK")
 
     index.check(near, 5)
-    index.write([far, kit.pack([1, 1, 0, 0])])  # has the ids that were rolled back
+    assert index.write([near, farther]) == [61, 62]  # the ids, and the count of changes, that were rolled back
+    assert index.search(near, 1) == [(61, 1.0)]
     index.check(near, 5)
 
 

@@ -162,4 +162,4 @@ def test_nobody_trains_before_it_pays() -> None:
 
     starts = {dims: Vec1Engine(VectorTable("vec_3", dims, "SELECT 1, x''"))._train_at for dims in (64, 256, 1536)}
 
-    assert starts == {64: 200_000, 256: 50_000, 1536: 50_000}
+    assert starts == {64: 800_000, 256: 200_000, 1536: 100_000}

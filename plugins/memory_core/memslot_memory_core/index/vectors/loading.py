@@ -63,11 +63,12 @@ def is_usable(db: apsw.Connection, table: str) -> bool:
 def _load_sqlite_vec(db: apsw.Connection, extension_path: str | None) -> str | None:
     path = extension_path
     if path is None:
-        try:
-            import sqlite_vec  # type: ignore[import-untyped]
-        except ImportError:
+        # Found, not imported: the package imports `numpy.typing`, which takes longer than a search, and which breaks
+        # an import of numpy that another thread is in the middle of.
+        package = importlib.util.find_spec("sqlite_vec")
+        if package is None or package.origin is None:
             return 'the package "sqlite-vec" is not installed'
-        path = str(sqlite_vec.loadable_path())
+        path = str(Path(package.origin).with_name("vec0"))
     # SQLite's own message would name a file with another ending, which it tries last.
     if not any(Path(f"{path}{ending}").is_file() for ending in _ENDINGS):
         return f"there is no file {path}"

@@ -1,0 +1,124 @@
+"""Invented notes: words used as unevenly as a language's are, notes with lines, questions, and vectors for all.
+
+Nothing is taken from anywhere, so that the numbers can be had again from the seed alone.
+"""
+
+from __future__ import annotations
+
+import random
+from bisect import bisect
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+from memslot import SearchAdvice
+
+SEED, VOCABULARY = 7, 60_000
+CHUNK_CHARACTERS = 1200
+"""What a chunk has of its own, beside what it shares with the one before it."""
+RANKS = (8, 25, 70, 160, 400, 900, 2_000, 5_000, 12_000, 30_000)
+"""Where the words of a question stand when all words are sorted by how common they are."""
+
+
+def invent_words(count: int, chance: random.Random) -> list[str]:
+    """Words that can be spoken, the most common first."""
+    words: dict[str, None] = {}
+    while len(words) < count:
+        syllables = (
+            chance.choice("bcdfghjklmnprstvwz") + chance.choice("aeiou")
+            for _ in range(chance.choice((1, 2, 2, 3, 3, 4)))
+        )
+        words.setdefault("".join(syllables) + chance.choice(("", "n", "r", "st", "ck", "ng")))
+    return list(words)
+
+
+class Language:
+    """A vocabulary in which the n-th word is used in proportion to 1/(n+2.7), and texts in it."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self.words = invent_words(VOCABULARY, chance)
+        self._reached = list(accumulate(1 / (number + 2.7) for number in range(len(self.words))))
+        self._chance = chance
+
+    def text(self, least: int, most: int) -> str:
+        """Words in a row, of which one in ten is one of six that this text comes back to."""
+        return " ".join(self._say(self._own_words(), self._chance.randint(least, most)))
+
+    def note(self, characters: int) -> str:
+        """A note: a heading, then lines of a sentence or two."""
+        own = self._own_words()
+        lines = [f"# {' '.join(word.capitalize() for word in own[:3])}", ""]
+        length = 0
+        while length < characters:
+            words = self._say(own, self._chance.randint(6, 24))
+            lines.append(f"{' '.join(words).capitalize()}.")
+            length += len(lines[-1]) + 1
+        return "\n".join(lines) + "\n"
+
+    def question(self, words: int) -> str:
+        """Words from the most common to the rarest."""
+        picked = sorted(self._chance.sample(RANKS, words))
+        return " ".join(self.words[min(len(self.words) - 1, int(r * self._chance.uniform(0.6, 1.6)))] for r in picked)
+
+    def _own_words(self) -> list[str]:
+        return [self.words[self._chance.randrange(200, len(self.words))] for _ in range(6)]
+
+    def _say(self, own: Sequence[str], count: int) -> list[str]:
+        chance, reached = self._chance, self._reached
+        return [
+            chance.choice(own) if chance.random() < 0.1 else self.words[bisect(reached, chance.random() * reached[-1])]
+            for _ in range(count)
+        ]
+
+
+def write_notes(language: Language, workspace: Path, files: int, chunks_each: int) -> None:
+    """So many notes below `memory/`, a hundred to a folder, each about as many chunks long."""
+    for number, text in enumerate(invent_notes(language, files, chunks_each)):
+        folder = workspace / "memory" / f"{number // 100:04}"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"note-{number:06}.md").write_text(text, encoding="utf-8")
+
+
+def invent_notes(language: Language, files: int, chunks_each: int) -> Iterator[str]:
+    for _ in range(files):
+        yield language.note(CHUNK_CHARACTERS * chunks_each)
+
+
+class Vectors:
+    """A provider that costs next to nothing: a text's vector is looked up by its checksum.
+
+    Texts that begin with the same word lie around the same centre. Like the static model it gives vectors of single
+    words, so that a search with it takes every step that a search takes by default.
+    """
+
+    id, model = "bench", "checksums"
+    dims = 256
+    max_input_tokens = 1_000_000
+    max_batch_items = 10_000
+    advice = SearchAdvice(vector_weight=0.5, text_weight=0.5, min_score=0.25)
+    _CENTRES, _NOISE = 300, 4096
+
+    def __init__(self) -> None:
+        import numpy
+
+        source = numpy.random.default_rng(SEED)
+        self._centres = source.standard_normal((self._CENTRES, self.dims)).astype(numpy.float32)
+        self._noise = source.standard_normal((self._NOISE, self.dims)).astype(numpy.float32)
+
+    def embed_query(self, text: str) -> Any:
+        return self.embed_documents([text])[0]
+
+    def embed_documents(self, texts: Sequence[str]) -> Any:
+        import numpy
+
+        sums = [crc32(text.encode()) for text in texts]
+        centres = self._centres.take([crc32(text[:6].encode()) % self._CENTRES for text in texts], axis=0)
+        rows = centres + self._noise.take([each % self._NOISE for each in sums], axis=0)
+        rows += self._noise.take([each // self._NOISE % self._NOISE for each in sums], axis=0)
+        rows /= numpy.sqrt(numpy.einsum("ij,ij->i", rows, rows))[:, None]
+        return rows
+
+    def token_vectors(self, text: str) -> Any:
+        return self.embed_documents(text.split())

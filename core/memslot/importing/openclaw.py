@@ -1,0 +1,172 @@
+"""Takes over an OpenClaw home: settings first, then the notes and transcripts of each agent."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from memslot.config.edit import set_value
+from memslot.config.keypath import format_key
+from memslot.config.load import LoadedConfig, load_config, parse_config
+from memslot.config.model import Config
+from memslot.config.paths import Places
+from memslot.config.problems import ConfigProblem
+from memslot.config.read import read_config_file
+from memslot.config.starter import starter_config, starter_memory
+from memslot.errors import ConfigError
+from memslot.importing.carried import Setting, their_settings
+from memslot.importing.copying import Copied, copy_notes, copy_transcripts
+from memslot.importing.openclaw_home import NOTE_FOLDER, NOTE_NAMES, TheirAgent, TheirHome, read_openclaw
+from memslot.importing.planning import Plan, plan_settings
+
+MISSING = "is required"
+
+
+@dataclass
+class AgentImport:
+    """One agent: where its notes came from, where they went, and what became of each file."""
+
+    id: str
+    origin: str | None
+    workspace: str
+    notes: list[Copied] = field(default_factory=list)
+    transcripts: list[Copied] = field(default_factory=list)
+    problem: str | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        return self.problem is None and not self.left_alone
+
+    @property
+    def left_alone(self) -> list[Copied]:
+        return [each for each in (*self.notes, *self.transcripts) if each.state in ("conflict", "refused")]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "from": self.origin,
+            "workspace": self.workspace,
+            "problem": self.problem,
+            "notes": [each.to_json() for each in self.notes],
+            "transcripts": [each.to_json() for each in self.transcripts],
+        }
+
+
+@dataclass
+class OpenClawImport:
+    """All that was, or with `dry_run` would be, taken over."""
+
+    origin: Path
+    config_file: Path
+    dry_run: bool
+    settings: list[Setting] = field(default_factory=list)
+    agents: list[AgentImport] = field(default_factory=list)
+    unlisted: tuple[str, ...] = ()
+
+    @property
+    def is_whole(self) -> bool:
+        return all(agent.is_whole for agent in self.agents)
+
+    def to_json(self) -> dict[str, Any]:
+        states = Counter(each.state for agent in self.agents for each in (*agent.notes, *agent.transcripts))
+        return {
+            "from": str(self.origin),
+            "config": str(self.config_file),
+            "dryRun": self.dry_run,
+            "counts": dict(sorted(states.items())),
+            "agents": [agent.to_json() for agent in self.agents],
+            "agentsNotInConfig": list(self.unlisted),
+            "settings": [setting.to_json() for setting in self.settings],
+        }
+
+
+def import_openclaw(path: Path, places: Places, *, dry_run: bool = False) -> OpenClawImport:
+    """Copy what is not here yet and set what is not set yet; nothing of ours is changed or overwritten.
+
+    Raises a MemslotError where there is nothing to import, or a config that cannot be read.
+    """
+    home = read_openclaw(path)
+    done = OpenClawImport(home.root, places.config_file, dry_run, unlisted=home.unlisted)
+    loaded = load_config(places, project_dir=None)
+    config, ids = loaded.config, {home.default_agent.id: loaded.config.default_agent_id()}
+    if not home.is_workspace:
+        plan, written = _planned(home, places, loaded)
+        done.settings = plan.settings
+        ids = plan.agents
+        if dry_run:
+            config = parse_config(plan.tree_after(written)).config
+        else:
+            _write_settings(plan, places)
+            config = load_config(places, project_dir=None).config
+    _copy_agents(home, ids, config, places, done)
+    return done
+
+
+def _planned(home: TheirHome, places: Places, loaded: LoadedConfig) -> tuple[Plan, Mapping[str, Any]]:
+    from memslot.plugins.overview import find_plugins
+
+    raw = read_config_file(places.config_file)
+    # In a config that `init` wrote and nobody touched, no setting is anybody's wish.
+    is_untouched = raw is None or raw.text == starter_config()
+    installed = {plugin.id for plugin in find_plugins(loaded, places, os.environ).plugins if plugin.problem is None}
+    settings = their_settings(home, os.environ, installed)
+    ours = {} if is_untouched or raw is None else raw.tree
+    plan = plan_settings(home, settings, ours, os.environ, lambda tree: _plugin_problems(tree, places))
+    return plan, raw.tree if raw else {}
+
+
+def _plugin_problems(tree: Mapping[str, Any], places: Places) -> list[ConfigProblem]:
+    """What plugins' own schemas say; what they still lack can be set later."""
+    from memslot.plugins.overview import find_plugins, setting_problems
+
+    loaded = parse_config(tree)
+    return [
+        problem
+        for plugin in find_plugins(loaded, places, os.environ).plugins
+        if plugin.id in loaded.config.plugins.entries and plugin.problem is None and plugin.overridden_by is None
+        for problem in setting_problems(plugin, loaded)
+        if problem.reason != MISSING
+    ]
+
+
+def _write_settings(plan: Plan, places: Places) -> None:
+    """Write them one by one, as `memslot config set` does; one that is refused stops no other."""
+    for number, setting in enumerate(plan.settings):
+        if setting.state != "set":
+            continue
+        try:
+            set_value(places.config_file, format_key(setting.key), setting.value)
+        except ConfigError as error:
+            plan.settings[number] = setting.leave_out(" ".join(str(error).split()))
+
+
+def _copy_agents(home: TheirHome, ids: Mapping[str, str], config: Config, places: Places, done: OpenClawImport) -> None:
+    used: dict[Path, Path] = {}
+    for agent in sorted(home.agents, key=lambda agent: not agent.is_default):
+        if agent.id in ids:
+            done.agents.append(_copy_agent(agent, ids[agent.id], config, places, used, done.dry_run))
+
+
+def _copy_agent(
+    agent: TheirAgent, our_id: str, config: Config, places: Places, used: dict[Path, Path], dry_run: bool
+) -> AgentImport:
+    workspace = config.workspace(our_id, places)
+    done = AgentImport(our_id, str(agent.workspace) if agent.workspace else None, str(workspace))
+    if agent.sessions is not None:
+        done.transcripts = copy_transcripts(agent.sessions, places.sessions_dir(our_id), dry_run=dry_run)
+    if agent.workspace is None:
+        return done
+    real, target = agent.workspace.resolve(), workspace.resolve()
+    if used.setdefault(target, real) != real:
+        done.problem = (
+            f"its notes were not copied: {workspace} is another agent's workspace, too; "
+            f"give {our_id} one of its own in agents.list, and import again"
+        )
+    elif real != target:
+        starter = starter_memory().encode()
+        done.notes = copy_notes(agent.workspace, workspace, NOTE_NAMES, NOTE_FOLDER, starter=starter, dry_run=dry_run)
+    return done

@@ -1,0 +1,79 @@
+"""What an audit found: where, what it looks like without secrets, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+SECRET, RECALLED = "secret", "recalled"
+UNREADABLE, TOO_LARGE, LINK = "unreadable", "too-large", "link"
+DUPLICATE, NEAR_DUPLICATE, STALE = "duplicate", "near-duplicate", "stale"
+KINDS = (SECRET, RECALLED, UNREADABLE, TOO_LARGE, LINK, DUPLICATE, NEAR_DUPLICATE, STALE)
+"""All kinds, what matters most first."""
+EXCERPT_CHARS = 160
+
+
+class Spot(NamedTuple):
+    """Lines of a note, counted from 1; no lines where it is about the file as a whole."""
+
+    path: str
+    start_line: int | None = None
+    end_line: int | None = None
+
+    @property
+    def citation(self) -> str:
+        if self.start_line is None:
+            return self.path
+        end = "" if self.end_line in (None, self.start_line) else f"-L{self.end_line}"
+        return f"{self.path}#L{self.start_line}{end}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"path": self.path, "startLine": self.start_line, "endLine": self.end_line}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing to look at; `others` are the further places of the same text."""
+
+    kind: str
+    spot: Spot
+    excerpt: str
+    action: str
+    others: tuple[Spot, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            **self.spot.to_json(),
+            "excerpt": self.excerpt,
+            "action": self.action,
+            "others": [other.to_json() for other in self.others],
+        }
+
+
+@dataclass(frozen=True)
+class AuditReport:
+    """All findings, what matters most first, and how much was looked at."""
+
+    files: int
+    passages: int
+    findings: Sequence[Finding] = field(default_factory=tuple)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        return {kind: sum(finding.kind == kind for finding in self.findings) for kind in KINDS}
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "files": self.files,
+            "passages": self.passages,
+            "counts": self.counts,
+            "findings": [finding.to_json() for finding in self.findings],
+        }
+
+
+def excerpt_of(lines: Sequence[str]) -> str:
+    """The beginning of some lines in one; they must be lines from which secrets have been taken out."""
+    text = " ".join(" ".join(lines).split())
+    return text if len(text) <= EXCERPT_CHARS else text[: EXCERPT_CHARS - 1] + "…"

@@ -1,0 +1,87 @@
+"""Finds what time has passed by: open tasks in old daily notes, and terms that have run out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+
+from memslot_memory_core.audit.finding import STALE, Finding, Spot
+from memslot_memory_core.audit.notes import Note
+from memslot_memory_core.sources.dates import date_of_note
+
+_OPEN = re.compile(r"\s*(?:>\s*)*(?:[-*+]|\d{1,9}[.)])\s+\[ \]\s+\S|(?<!\w)(?:TODO|FIXME)(?!\w)")
+_DONE = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s+\[[xX]\]|.*~~")
+# Only words that set an end. "Before", "since" and "on" tell of the past as often as of the future.
+_TERM = re.compile(
+    r"(?:(?<!\w)(?:until|till|til|through|by|due(?:\s+(?:on|by|date))?|deadline(?:\s+is)?|expires?(?:\s+on)?|"
+    r"valid\s+(?:until|to|through)|ends?(?:\s+on)?|bis(?:\s+zum)?|fällig(?:\s+am)?|läuft\s+ab(?:\s+am)?|"
+    r"hasta(?:\s+el)?|vence(?:\s+el)?|até|jusqu['’]au|échéance|fino\s+al|scade(?:\s+il)?)|"
+    r"截止(?:到|日期)?|有效期至|期限は?|締切は?|마감(?:일은?)?|📅)\s*[:=]?\s*[(*_`]*$",
+    re.IGNORECASE,
+)
+_AFTER = re.compile(r"[)*_`]*\s*(?:まで|までに|為止|为止|之前|까지|截止)")
+_PAST_TENSE = re.compile(
+    r"(?<!\w)(?:was|were|had|lived|worked|stayed|lasted|studied|served|used|ran|went|war|waren|wohnte|arbeitete|"
+    r"vivió|trabajó|a\s+vécu|habitait)(?!\w)",
+    re.IGNORECASE,
+)
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH = r"(?P<{}>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_DATE = re.compile(
+    r"(?<!\d)(?:(?P<y1>20\d\d)[-/.](?P<m1>\d\d?)[-/.](?P<d1>\d\d?)"
+    r"|(?P<y2>20\d\d)\s*[年년]\s*(?P<m2>\d\d?)\s*[月월]\s*(?P<d2>\d\d?)\s*[日号號일]"
+    r"|(?P<d3>\d\d?)\.\s?(?P<m3>\d\d?)\.\s?(?P<y3>20\d\d)"
+    rf"|(?P<d4>\d\d?)(?:st|nd|rd|th|\.)?\s+{_MONTH.format('m4')},?\s+(?P<y4>20\d\d)"
+    rf"|(?<![a-z]){_MONTH.format('m5')}\s+(?P<d5>\d\d?)(?:st|nd|rd|th)?,?\s+(?P<y5>20\d\d))(?!\d)",
+    re.IGNORECASE,
+)
+
+
+def find_stale(note: Note, stale_days: int, today: date) -> Iterator[Finding]:
+    """One finding for an old daily note with open tasks; one for each term of an evergreen note that has run out."""
+    written = date_of_note(note.path)
+    if written is None:
+        yield from _terms_that_ran_out(note, today)
+    elif (today - datetime.fromtimestamp(written, UTC).date()).days > stale_days:
+        yield from _open_tasks(note)
+
+
+def _open_tasks(note: Note) -> Iterator[Finding]:
+    lines = [number for number, line in enumerate(note.lines, 1) if _OPEN.search(line) and not _DONE.match(line)]
+    if lines:
+        many = "an open task" if len(lines) == 1 else f"{len(lines)} open tasks"
+        action = f"{many} in an old note: do it, move it to where it is seen, or tick it off"
+        others = tuple(Spot(note.path, line, line) for line in lines[1:])
+        yield Finding(STALE, Spot(note.path, lines[0], lines[0]), note.excerpt(lines[0], lines[0]), action, others)
+
+
+def _terms_that_ran_out(note: Note, today: date) -> Iterator[Finding]:
+    for number, line in enumerate(note.lines, 1):
+        if "20" not in line or _DONE.match(line):
+            continue
+        ends = list(_terms(line))
+        # A line that names a later term as well was brought up to date.
+        if ends and max(ends) < today:
+            action = f"ended on {max(ends).isoformat()}: bring it up to date, or move it to a daily note"
+            yield Finding(STALE, Spot(note.path, number, number), note.excerpt(number, number), action)
+
+
+def _terms(line: str) -> Iterator[date]:
+    for match in _DATE.finditer(line):
+        before, after = line[: match.start()], line[match.end() :]
+        if not (_TERM.search(before) or _AFTER.match(after)) or _PAST_TENSE.search(before):
+            continue
+        day = _day(match)
+        if day is not None:
+            yield day
+
+
+def _day(match: re.Match[str]) -> date | None:
+    form = next(form for form in "12345" if match[f"y{form}"])
+    month = match[f"m{form}"]
+    try:
+        number = int(month) if month.isdigit() else _MONTHS.index(month.lower()) + 1
+        return date(int(match[f"y{form}"]), number, int(match[f"d{form}"]))
+    except ValueError:
+        return None

@@ -1,0 +1,63 @@
+"""`memslot memory audit`."""
+
+from __future__ import annotations
+
+import click
+from memslot import PluginContext, print_json, print_table, say_done
+
+from memslot_memory_core.audit.finding import KINDS, AuditReport, Finding
+
+_MOST_OTHERS = 3
+
+
+def make_audit_command(ctx: PluginContext) -> click.Command:
+    @click.command()
+    @click.option("--kind", "kinds", type=click.Choice(KINDS), multiple=True, help="Only this kind; may be repeated.")
+    @click.option(
+        "--stale-days",
+        type=click.IntRange(0, 36_500),
+        default=180,
+        show_default=True,
+        help="Open tasks in daily notes older than this are stale.",
+    )
+    @click.option("--strict", is_flag=True, help="Exit with 1 when something was found.")
+    @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+    def audit(kinds: tuple[str, ...], stale_days: int, strict: bool, as_json: bool) -> None:
+        """Look over the notes for duplicates, secrets, stale tasks and what cannot be indexed.
+
+        Nothing is changed, and secrets are shown redacted.
+
+        \b
+        Examples:
+          memslot memory audit
+          memslot memory audit --kind secret --kind recalled --strict
+          memslot memory audit --json | jq -r '.findings[] | [.kind, .path, .startLine] | @tsv'
+        """
+        from memslot_memory_core.audit.looking import audit as look_over
+
+        report = look_over(ctx.workspace, ctx.memory_search.extra_paths, kinds=kinds or KINDS, stale_days=stale_days)
+        if as_json:
+            print_json({"workspace": str(ctx.workspace), "staleDays": stale_days, **report.to_json()})
+        else:
+            _print(report)
+        if strict and report.findings:
+            raise click.exceptions.Exit(1)
+
+    return audit
+
+
+def _print(report: AuditReport) -> None:
+    looked_at = f"{report.files} notes with {report.passages} passages"
+    if not report.findings:
+        say_done(f"nothing to mend in {looked_at}")
+        return
+    print_table(("kind", "where", "excerpt", "what to do"), map(_row, report.findings))
+    counts = ", ".join(f"{count} {kind}" for kind, count in report.counts.items() if count)
+    click.echo(f"{counts}; looked at {looked_at}", err=True)
+
+
+def _row(finding: Finding) -> tuple[str, str, str, str]:
+    places = [finding.spot, *finding.others]
+    shown = ", ".join(spot.citation for spot in places[: _MOST_OTHERS + 1])
+    more = len(places) - _MOST_OTHERS - 1
+    return finding.kind, f"{shown} and {more} more" if more > 0 else shown, finding.excerpt, finding.action

@@ -1,0 +1,1 @@
+"""Moves notes and transcripts out of a memory and into another one, byte for byte."""

@@ -1,0 +1,102 @@
+"""Writes a memory's notes, and its transcripts if asked, into one file."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
+from memslot import MemslotError
+
+from memslot_memory_core.sources.files import discover
+from memslot_memory_core.sources.roots import ExtraPathLike
+from memslot_memory_core.sources.text import open_source
+from memslot_memory_core.transfer.item import MAX_FILE_BYTES, Item
+from memslot_memory_core.transfer.json_lines import write_json_lines
+from memslot_memory_core.transfer.zip_files import write_zip
+
+Format = Literal["zip", "jsonl"]
+
+
+@dataclass
+class ExportReport:
+    """How much was written, and what was not."""
+
+    files: int = 0
+    size: int = 0
+    outside: list[str] = field(default_factory=list)
+    """Notes of extra paths outside the workspace: they have no place in another memory."""
+    problems: list[str] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"files": self.files, "bytes": self.size, "outside": self.outside, "problems": self.problems}
+
+
+def export(
+    out: BinaryIO,
+    layout: Format,
+    workspace: Path,
+    *,
+    extra_paths: Sequence[str | ExtraPathLike] = (),
+    sessions_dir: Path | None = None,
+    **about: Any,
+) -> ExportReport:
+    """Write all notes, and the transcripts of `sessions_dir`, byte for byte; `about` goes into the manifest."""
+    report = ExportReport()
+    items = _items(workspace, extra_paths, sessions_dir, report)
+    if layout == "zip":
+        write_zip(out, items, **about)
+    else:
+        write_json_lines(out, items)
+    return report
+
+
+def _items(
+    workspace: Path, extra_paths: Sequence[str | ExtraPathLike], sessions_dir: Path | None, report: ExportReport
+) -> Iterator[Item]:
+    found = discover(workspace, extra_paths=extra_paths, sessions_dir=sessions_dir)
+    report.problems += found.problems
+    for source in found.files:
+        if Path(source.path).is_absolute():
+            report.outside.append(source.path)
+            continue
+        try:
+            file = open_source(source)
+            data = b""
+            if file is not None:
+                with file:
+                    data = file.read(MAX_FILE_BYTES + 1)
+        except OSError as error:
+            report.problems.append(f"{source.path} cannot be read: {error.strerror or error}")
+            continue
+        if file is None:
+            report.problems.append(f"{source.path} was replaced or deleted meanwhile; export again")
+        elif len(data) > MAX_FILE_BYTES:
+            report.problems.append(f"{source.path} is larger than {MAX_FILE_BYTES:,} bytes; copy it by hand")
+        else:
+            report.files += 1
+            report.size += len(data)
+            yield Item(source.path, data, source.mtime)
+
+
+@contextlib.contextmanager
+def new_file(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
+    """A file that appears under its name once it is whole; raises a MemslotError where it may not or cannot."""
+    if os.path.lexists(path) and not overwrite:
+        raise MemslotError(f"{path} is there already; choose another name, or replace it with --overwrite")
+    temporary = path.with_name(f".{path.name[:100]}.{os.getpid()}.{os.urandom(6).hex()}.tmp")
+    try:
+        descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+        try:
+            with os.fdopen(descriptor, "w+b") as out:
+                yield out
+                out.flush()
+                os.fsync(out.fileno())
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise MemslotError(f"{path} could not be written: {error.strerror or error}") from None

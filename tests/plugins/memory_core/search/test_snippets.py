@@ -1,0 +1,103 @@
+"""What is shown of a chunk."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from memslot_memory_core.search.candidate import AskedTerm
+from memslot_memory_core.search.evidence import gather_evidence
+from memslot_memory_core.search.matching import Matcher
+from memslot_memory_core.search.snippets import GAP, Snippet, cut_around, make_snippet
+
+QUERY = Matcher([AskedTerm("budget", "budget", 1.0, 1.0), AskedTerm("maria", "maria", 1.0, 1.0)])
+
+
+def _snippet(text: str, limit: int, matcher: Matcher = QUERY, first: int = 1) -> Snippet:
+    (found,) = gather_evidence([text], matcher)
+    return make_snippet(text, found.lines, matcher, limit, numbers=range(first, first + text.count("\n") + 1))
+
+
+def test_a_short_chunk_is_shown_whole() -> None:
+    assert _snippet("# Plan\n\nMaria has the budget.", 700) == Snippet("# Plan\n\nMaria has the budget.", (1, 3))
+
+
+def test_the_lines_that_answer_are_shown_in_their_order_with_gaps_marked() -> None:
+    filler = "Something else entirely happened on that day."
+    text = "\n".join([filler, "The budget is 400.", filler, filler, filler, "Maria keeps it.", filler])
+
+    shown = _snippet(text, 60)
+
+    assert shown.text == f"{GAP}\nThe budget is 400.\n{GAP}\nMaria keeps it.\n{GAP}"
+    assert shown.lines == (2, 6)
+
+
+def test_blank_lines_are_no_gap() -> None:
+    filler = "x" * 50
+
+    assert _snippet(f"Maria\n\nbudget\n{filler}", 20).text == f"Maria\nbudget\n{GAP}"
+
+
+def test_the_numbers_are_those_of_the_file() -> None:
+    assert _snippet("x" * 50 + "\nMaria", 10, first=41).lines == (42,)
+
+
+def test_an_answer_is_preferred_to_the_question_it_follows() -> None:
+    text = "What is the budget of Maria?\nFour hundred in all, not more.\nThe sea was calm and very blue."
+
+    assert "Four hundred" in _snippet(text, 64).text
+    assert "sea" not in _snippet(text, 64).text
+
+
+def test_a_long_line_is_cut_around_what_matches() -> None:
+    line = "word " * 100 + "the budget of Maria is 400 " + "word " * 100
+
+    shown = cut_around(line, QUERY, 80)
+
+    assert "budget of Maria" in shown
+    assert shown.startswith(GAP)
+    assert shown.endswith(GAP)
+    assert len(shown) <= 80
+
+
+def test_a_long_line_without_spaces_is_cut_around_what_matches() -> None:
+    matcher = Matcher([AskedTerm("预算", "预算", 1.0, 1.0, is_pair=True)])
+
+    assert "预算" in cut_around("字" * 300 + "预算" + "词" * 300, matcher, 60)
+
+
+def test_the_rest_of_the_room_goes_to_a_part_of_the_next_line() -> None:
+    text = "Maria has the budget.\n" + "and more about the budget that does not fit in whole " * 10
+
+    shown = _snippet(text, 200)
+
+    assert shown.lines == (1, 2)
+    assert 150 < len(shown.text) <= 200
+
+
+@pytest.mark.parametrize("limit", [20, 21, 25, 40])
+def test_a_tiny_limit_still_shows_the_match(limit: int) -> None:
+    assert "Maria" in _snippet("x " * 50 + "\nMaria " + "y " * 50 + "\n" + "z " * 50, limit).text
+
+
+LINES = st.lists(
+    st.text(alphabet=st.sampled_from("ab \t?？:预算é😀"), max_size=30)
+    | st.sampled_from(["Maria has the budget", "Maria?", "budget: " + "x" * 300]),
+    min_size=1,
+    max_size=12,
+)
+
+
+@given(LINES, st.integers(20, 200))
+def test_a_snippet_keeps_to_its_limit_and_to_the_text(lines: list[str], limit: int) -> None:
+    text = "\n".join(lines)
+
+    shown = _snippet(text, limit, first=7)
+
+    assert len(shown.text) <= limit
+    assert list(shown.lines) == sorted(set(shown.lines))
+    assert all(lines[number - 7].strip() for number in shown.lines)
+    for part in shown.text.split("\n"):
+        assert part.strip(GAP).strip() in text
+    if text.strip():
+        assert shown.lines
