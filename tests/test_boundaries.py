@@ -165,5 +165,15 @@ def test_start_imports_no_plugin(arguments: list[str], home: Path) -> None:
         assert {name.split(".")[0] for name in _run(arguments, home)} & PLUGIN_NAMES == set()
 
 
-def test_a_run_loads_no_engine_and_no_provider(home: Path) -> None:
-    assert _run(["run", "what did we decide?"], home) & NEVER == set()
+@pytest.mark.parametrize(
+    "arguments", [["run", "what did we decide?"], ["memory", "search", "orchid", "--json"]], ids=lambda each: each[0]
+)
+def test_a_search_by_keywords_loads_nothing_heavy(arguments: list[str], home: Path) -> None:
+    """Vectors are what numpy is for; who has none does not pay for it."""
+    workspace = home / "workspace"
+    workspace.mkdir()
+    (workspace / "MEMORY.md").write_text("We decided on the orchid.\n", encoding="utf-8")
+    config = "{ agents: { defaults: { memorySearch: { provider: 'none' } } } }"
+    (home / "memslot.json5").write_text(config, encoding="utf-8")
+
+    assert _run(arguments, home) & NEVER == set()

@@ -67,6 +67,7 @@ class Commands(click.Group):
     epilog="Run 'memslot COMMAND --help' for a command's options and examples.",
 )
 @click.version_option(__version__, prog_name="memslot")
+@click.option("--agent", metavar="ID", help="The agent that a plugin's command is about; the default one unless told.")
 def app(**_: Any) -> None:
     """Memory for AI agents, as plugins.
 
@@ -75,5 +76,6 @@ def app(**_: Any) -> None:
       memslot init                          make ~/.memslot with a config and a workspace
       memslot run "what did we decide?"     see what an agent would be given
       memslot plugins list                  see what is installed, and why it runs or not
+      memslot --agent work memory status    another agent's memory
       memslot doctor                        see what is wrong, and what to do
     """

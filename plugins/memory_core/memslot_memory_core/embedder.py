@@ -6,10 +6,9 @@ import threading
 import time
 from collections.abc import Callable
 
-from memslot import EmbeddingPipeline, MemslotError, SearchAdvice, Selection, advice_of
+from memslot import BatchJobs, EmbeddingPipeline, MemslotError, SearchAdvice, Selection, advice_of
 
-from memslot_memory_core.index.embeddings import EmbeddingStore
-from memslot_memory_core.index.sync import Embedder
+from memslot_memory_core.index.embeddings import BatchApi, Embedder, EmbeddingStore
 
 MakePipeline = Callable[[EmbeddingStore], tuple[EmbeddingPipeline | None, Selection]]
 _ASK_AGAIN_SECONDS = 60.0
@@ -19,8 +18,9 @@ _CLOSE_SECONDS = 1.0
 class EmbedderChoice:
     """The provider in use, with the cache that lives in the index."""
 
-    def __init__(self, make: MakePipeline, *, enabled: bool = True) -> None:
+    def __init__(self, make: MakePipeline, *, enabled: bool = True, batch: BatchApi | None = None) -> None:
         self.cache = EmbeddingStore()
+        self._batch = batch
         self._make = make
         self._enabled = enabled
         self._lock = threading.Lock()
@@ -50,7 +50,9 @@ class EmbedderChoice:
         """Who embeds what a sync finds."""
         pipeline, selection = self.choose()
         if pipeline is not None:
-            return Embedder(pipeline, free=not selection.sends_text_away)
+            # A provider without a batch API is asked in the plain way: that only costs more.
+            batch = self._batch if isinstance(pipeline.provider, BatchJobs) else None
+            return Embedder(pipeline, free=not selection.sends_text_away, batch=batch)
         absent = None if selection.requested == "none" else f"nothing is embedded: {selection.reason}"
         return Embedder(None, free=True, absent=absent)
 

@@ -16,6 +16,7 @@ from memslot import MemorySearch, MemorySearchOutcome, MemoryStatus, MemslotErro
 from memslot_memory_core.embedder import EmbedderChoice, MakePipeline
 from memslot_memory_core.health import Health, look_over
 from memslot_memory_core.index.connection import DAMAGE, IndexBusyError, IndexFault
+from memslot_memory_core.index.embeddings import BatchApi
 from memslot_memory_core.index.preparing import Sources
 from memslot_memory_core.index.report import Progress, SyncProgress, SyncReport
 from memslot_memory_core.index.store import IndexFile
@@ -54,7 +55,7 @@ class MemoryManager:
         vector = settings.store.vector
         self._index = IndexFile(place.index_file)
         self._sources = Sources(settings, place.workspace, place.sessions_dir)
-        self._embedder = EmbedderChoice(make_pipeline, enabled=vector.enabled)
+        self._embedder = EmbedderChoice(make_pipeline, enabled=vector.enabled, batch=_batch_api(settings, place))
         self._vectors = VectorTables(vector.engine, vector.extension_path)
         self._sync = Synchronizer(
             self._index,
@@ -326,6 +327,19 @@ def _unsearchable(error: Exception) -> MemorySearchOutcome:
         # Nothing that a disk does: whoever looks for the mistake needs to know where it was.
         logger.error("a search failed", exc_info=error)
     return unavailable(f"the memory cannot be searched: {_plain(error)}", "run: memslot memory status --deep")
+
+
+def _batch_api(settings: MemorySearch, place: Place) -> BatchApi | None:
+    batch = settings.remote.batch
+    if not batch.enabled:
+        return None
+    return BatchApi(
+        folder=place.index_file.with_name(f"{place.index_file.name}.jobs"),
+        concurrency=batch.concurrency,
+        poll_seconds=batch.poll_interval_ms / 1000,
+        timeout_seconds=batch.timeout_minutes * 60.0,
+        wait=batch.wait,
+    )
 
 
 def _size(file: Path) -> int:

@@ -74,3 +74,8 @@ def age(moment: float | None) -> str:
             number = int(seconds // length)
             return f"{number} {name}{'' if number == 1 else 's'} ago"
     return "just now"
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 file`, `2 files`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

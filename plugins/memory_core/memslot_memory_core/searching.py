@@ -28,7 +28,7 @@ from memslot_memory_core.index.preparing import Sources
 from memslot_memory_core.index.store import IndexFile, Snapshot
 from memslot_memory_core.index.terms import QueryTerms, query_terms
 from memslot_memory_core.index.vector_tables import VectorTables
-from memslot_memory_core.outcome import age
+from memslot_memory_core.outcome import age, counted
 from memslot_memory_core.search.candidate import RankingQuery, ranking_query
 from memslot_memory_core.search.fusion import choose_weights
 from memslot_memory_core.search.gathering import Gathered, Gathering
@@ -251,12 +251,12 @@ def _with_remarks(outcome: MemorySearchOutcome, ranked: Ranked, generation: Gene
     """Say what an empty answer means, and that a poor one is poor."""
     if not outcome.hits:
         searched = (
-            f"nothing fits among {generation.chunks} chunks of {generation.files} files, "
+            f"nothing fits among {counted(generation.chunks, 'chunk')} of {counted(generation.files, 'file')}, "
             f"indexed {age(generation.synced_at)}"
         )
         if ranked.dropped:
             searched += f"; the best of what scored too low has {ranked.dropped[0].score:.2f}"
-        action = outcome.action or "try other words, or a lower minScore; memslot memory status says what is indexed"
+        action = outcome.action or "use other words, or a lower minScore; memslot memory status says what is indexed"
         return replace(outcome, warning=_joined(outcome.warning, searched), action=action)
     if all(each.below_floor for each in ranked.results):
         poor = "nothing scores above minScore; these hold the rare words of the query"

@@ -6,11 +6,13 @@ This is the embedding cache, and it is where the index finds its vectors; one th
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import apsw
-from memslot import CacheKey, EmbeddingPipeline
+from memslot import CacheKey, EmbeddingPipeline, embed_in_batches
 
 from memslot_memory_core.index.generation import Tables
 from memslot_memory_core.index.schema import transaction
@@ -22,9 +24,58 @@ if TYPE_CHECKING:
 
 NO_DIRECTION = b""
 """Stands for a text that its provider finds nothing in: it is not asked again, and never compared."""
+MAX_BATCH_TEXTS = 50_000
 _AT_ONCE = 500
 _USE_COUNTS_AFTER = 3600
 """Seconds: a use is written down only if the last one is older, so that reading does not become writing."""
+
+
+@dataclass(frozen=True)
+class BatchApi:
+    """How a provider's batch API is used; `folder` remembers jobs that a program which was killed left behind."""
+
+    folder: Path
+    concurrency: int
+    poll_seconds: float
+    timeout_seconds: float
+    wait: bool
+
+
+@dataclass(frozen=True)
+class Embedder:
+    """Who makes vectors now: nobody, or a pipeline whose use is free or may cost money."""
+
+    pipeline: EmbeddingPipeline | None = None
+    free: bool = True
+    absent: str | None = None
+    """Why there is nobody, where somebody was asked for."""
+    batch: BatchApi | None = None
+
+    @property
+    def at_once(self) -> int:
+        """Texts worth gathering before any are embedded: a job of a batch API takes as long for one as for all."""
+        return 512 if self.batch is None else MAX_BATCH_TEXTS
+
+    @property
+    def knows_blanks(self) -> bool:
+        """Whether a row of zeros means that there is nothing in a text, and not that its job is still running."""
+        return self.batch is None or self.batch.wait
+
+    def embed(self, texts: Sequence[str], cancelled: Callable[[], bool]) -> Iterable[Row]:
+        """One row for each text, kept in the cache as it comes."""
+        assert self.pipeline is not None
+        if self.batch is None:
+            return self.pipeline.embed_documents(texts, cancelled=cancelled)
+        return embed_in_batches(
+            self.pipeline,
+            texts,
+            folder=self.batch.folder,
+            concurrency=self.batch.concurrency,
+            poll_interval=self.batch.poll_seconds,
+            timeout=self.batch.timeout_seconds,
+            wait=self.batch.wait,
+            cancelled=cancelled,
+        )
 
 
 class EmbeddingStore:
@@ -118,11 +169,13 @@ def note_no_direction(db: apsw.Connection, space: int, hashes: Iterable[bytes]) 
 
 
 def embed_missing(
-    pipeline: EmbeddingPipeline, db: apsw.Connection, space: int, texts: Mapping[bytes, str], **arguments: Any
+    embedder: Embedder, db: apsw.Connection, space: int, texts: Mapping[bytes, str], cancelled: Callable[[], bool]
 ) -> None:
     """Embed texts, by their hash; every finished batch is kept at once. Raises what the pipeline raises."""
-    rows = pipeline.embed_documents(list(texts.values()), **arguments)
-    blank = [text_hash for text_hash, row in zip(texts, rows, strict=True) if pipeline.is_zero(row)]
+    rows = embedder.embed(list(texts.values()), cancelled)
+    if not embedder.knows_blanks:
+        return
+    blank = [text_hash for text_hash, row in zip(texts, rows, strict=True) if EmbeddingPipeline.is_zero(row)]
     if blank:
         with transaction(db):
             note_no_direction(db, space, blank)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import apsw
 from memslot import EmbeddingCancelledError, EmbeddingPipeline, ProviderError
 
-from memslot_memory_core.index.embeddings import embed_missing, note_use, space_number, vector_ids
+from memslot_memory_core.index.embeddings import Embedder, embed_missing, note_use, space_number, vector_ids
 from memslot_memory_core.index.generation import Generation
 from memslot_memory_core.index.identity import Identity
 from memslot_memory_core.index.preparing import IndexedFile, Sources, Unchanged
@@ -20,7 +20,6 @@ from memslot_memory_core.index.vector_tables import VectorTables
 from memslot_memory_core.index.writing import Engines, Piece, Prepared, remove_file, touch_file, write_file
 
 if TYPE_CHECKING:
-    from memslot_memory_core.index.sync import Embedder
     from memslot_memory_core.sources.files import SourceFile
 
 _CHUNKS_AT_ONCE = 512
@@ -71,18 +70,16 @@ class Filling:
         self._target = target
         self._sources = sources
         self._identity = Identity.from_json(target.identity)
-        self._pipeline = self._fitting(embedder.pipeline)
+        self._embedder = embedder if self._fits(embedder.pipeline) else None
         self._vectors = vectors
         self._engines = Engines()
         self._progress = progress
         self._limits = limits
         self._tally = _Tally()
 
-    def _fitting(self, pipeline: EmbeddingPipeline | None) -> EmbeddingPipeline | None:
-        """The pipeline, where its vectors belong into this generation."""
-        if pipeline is None:
-            return None
-        return pipeline if self._sources.identity_of(pipeline).compares_with(self._identity) else None
+    def _fits(self, pipeline: EmbeddingPipeline | None) -> bool:
+        """Whether there is somebody whose vectors belong into this generation."""
+        return pipeline is not None and self._sources.identity_of(pipeline).compares_with(self._identity)
 
     def run(self) -> SyncReport:
         tally = self._tally
@@ -126,7 +123,7 @@ class Filling:
 
     def _waiting_files(self) -> set[int]:
         """Files with chunks that still lack a vector, if there is somebody now to make it."""
-        if self._pipeline is None:
+        if self._embedder is None:
             return set()
         waiting = "SELECT DISTINCT file_id FROM {} WHERE embedding_id IS NULL"
         tables = (self._tables.chunks, self._tables.turns)
@@ -154,7 +151,7 @@ class Filling:
         self, due: Sequence[SourceFile], known: dict[tuple[str, str], IndexedFile], waiting: set[int]
     ) -> Iterator[_Group]:
         """Changed files, so many at a time that requests to a provider are full and little is lost to a crash."""
-        group = _Group()
+        group = _Group(self._embedder.at_once if self._embedder else _CHUNKS_AT_ONCE)
         for file in due:
             row = known.get((file.source, file.path))
             anew = row is not None and row.number in waiting
@@ -175,7 +172,7 @@ class Filling:
                         self._tally.problems.append(f"{file.path}: {part.remark}")
             if group.is_full:
                 yield group
-                group = _Group()
+                group = _Group(self._embedder.at_once if self._embedder else _CHUNKS_AT_ONCE)
         if group.files:
             yield group
 
@@ -203,15 +200,15 @@ class Filling:
             found = vector_ids(self._db, space, list(texts))
             note_use(self._db, found.values())
         missing = {text_hash: text for text_hash, text in texts.items() if text_hash not in found}
-        if not missing or self._pipeline is None:
+        if not missing or self._embedder is None:
             return found
         try:
-            embed_missing(self._pipeline, self._db, space, missing, cancelled=self._limits.cancelled)
+            embed_missing(self._embedder, self._db, space, missing, self._limits.cancelled)
         except EmbeddingCancelledError:
-            self._pipeline = None
+            self._embedder = None
         except ProviderError as error:
             # What comes now is found by its words; its vectors are made up for at the next sync.
-            self._pipeline = None
+            self._embedder = None
             self._tally.problems.append(f"embedding stopped: {error}")
         made = vector_ids(self._db, space, list(missing))
         self._tally.embedded += len(made)
@@ -227,6 +224,7 @@ class Filling:
 
 @dataclass
 class _Group:
+    most_chunks: int
     files: int = 0
     characters: int = 0
     chunks: int = 0
@@ -239,4 +237,6 @@ class _Group:
 
     @property
     def is_full(self) -> bool:
-        return self.chunks >= _CHUNKS_AT_ONCE or self.characters >= _CHARACTERS_AT_ONCE or self.files >= 2048
+        if self.most_chunks > _CHUNKS_AT_ONCE:
+            return self.chunks >= self.most_chunks
+        return self.chunks >= self.most_chunks or self.characters >= _CHARACTERS_AT_ONCE or self.files >= 2048

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import apsw
 from memslot import EmbeddingPipeline
 
 from memslot_memory_core.index import generation as generations
 from memslot_memory_core.index import rebuild
-from memslot_memory_core.index.embeddings import EmbeddingStore, prune
+from memslot_memory_core.index.embeddings import Embedder, EmbeddingStore, prune
 from memslot_memory_core.index.facts import Facts
 from memslot_memory_core.index.filling import Filling, Limits
 from memslot_memory_core.index.generation import Generation
@@ -23,16 +23,6 @@ from memslot_memory_core.index.store import IndexFile
 from memslot_memory_core.index.vector_tables import VectorTables
 
 _UNFINISHED = "the index is being built anew; until that is complete, the old one serves"
-
-
-@dataclass(frozen=True)
-class Embedder:
-    """Who makes vectors now: nobody, or a pipeline whose use is free or may cost money."""
-
-    pipeline: EmbeddingPipeline | None = None
-    free: bool = True
-    absent: str | None = None
-    """Why there is nobody, where somebody was asked for."""
 
 
 class Synchronizer:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from memslot import ProviderBusyError
+from memslot import BatchState, ProviderBusyError
 from memslot.testing.providers import HashingProvider
 from memslot_memory_core.index.connection import IndexBusyError
 from memslot_memory_core.index.lock import writer_lock
@@ -351,3 +351,54 @@ def test_a_file_with_a_very_long_line_is_indexed(make_manager: Any) -> None:
     manager.sync()
     assert found(manager, "windmill white") == ["memory/long.md"]
     assert all(len(hit.snippet) <= 700 for hit in manager.search("windmill white").hits)
+
+
+class JobProvider(HashingProvider):
+    """Embeds by jobs that are done at the second look."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.jobs: dict[str, list[tuple[str, str]]] = {}
+        self.looks: dict[str, int] = {}
+        self.is_slow = False
+
+    def submit_batch(self, requests: Any) -> str:
+        self.jobs[name := f"job{len(self.jobs)}"] = list(requests)
+        self.looks[name] = 0
+        return name
+
+    def poll_batch(self, job_id: str) -> BatchState:
+        self.looks[job_id] += 1
+        is_done = self.looks[job_id] > 1 and not self.is_slow
+        return BatchState("done" if is_done else "running", total=len(self.jobs[job_id]))
+
+    def fetch_batch(self, job_id: str) -> dict[str, Any]:
+        rows = super().embed_documents([text for _, text in self.jobs[job_id]])
+        return {name: row for (name, _), row in zip(self.jobs[job_id], rows, strict=True)}
+
+    def cancel_batch(self, job_id: str) -> None:
+        self.jobs.pop(job_id, None)
+
+
+def test_a_batch_api_gets_all_texts_in_one_job(make_manager: Any) -> None:
+    provider = JobProvider()
+    manager = make_manager(provider, remote={"batch": {"enabled": True, "pollIntervalMs": 100}})
+    for number in range(900):
+        write(manager, f"memory/{number}.md", f"Note number {number}.\n")
+    manager.sync()
+    assert [len(job) for job in provider.jobs.values()] == [900]
+    assert manager.status().counts["vectors"] == 900
+
+
+def test_a_job_that_nobody_waits_for_is_fetched_by_a_later_sync(make_manager: Any) -> None:
+    provider = JobProvider()
+    provider.is_slow = True
+    manager = make_manager(provider, remote={"batch": {"enabled": True, "wait": False, "pollIntervalMs": 100}})
+    write(manager, "memory/a.md", "The lighthouse is red.\n")
+    manager.sync()
+    assert (manager.status().counts["chunks"], manager.status().counts["vectors"]) == (1, 0)
+    assert found(manager, "lighthouse") == ["memory/a.md"]
+    provider.is_slow = False
+    manager.sync()
+    assert manager.status().counts["vectors"] == 1
+    assert len(provider.jobs) == 1
