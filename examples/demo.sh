@@ -20,8 +20,10 @@ printf '\nCopying the sample notes in %s to %s\n' "$here/workspace" "$MEMSLOT_HO
 cp -R "$here/workspace/." "$MEMSLOT_HOME/workspace/"
 
 show memslot plugins list
+show memslot memory index
 show memslot memory status
-show memslot memory search "why did we keep PostgreSQL" -n 2
+show memslot memory search "which database does billing use?" -n 2
+show memslot memory search "three tries, then a person" -n 1 --explain
 show memslot run "who owns the payment gateway?"
 show python "$here/agent.py"
 show memslot embed probe

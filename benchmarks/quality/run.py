@@ -9,8 +9,9 @@
 A result is right when its lines hold a line that answers. `hit@k`: a right one among the first k; `recall@k`: the share
 of answering lines that the first k hold; `seen@6`: an answering line can be read whole in the six snippets that are
 shown; `off-topic`: the share of questions about something else that get any result at all. The defaults of ranking were
-chosen on `locomo` with these off-topic questions, and what concerns scripts without spaces on half of `zh`, `ja` and
-`ko`, so those figures flatter. The conversations are not part of the project: `--conversations` says where they are.
+chosen on `locomo` with these off-topic questions, and what concerns scripts without spaces on `zh`, `ja`, `ko` and
+`mixed` themselves: none of these figures comes from questions that were kept aside. The conversations are not part of
+the project: `--conversations` says where they are.
 """
 
 from __future__ import annotations

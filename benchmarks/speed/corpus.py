@@ -18,8 +18,92 @@ from memslot import SearchAdvice
 SEED, VOCABULARY = 7, 60_000
 CHUNK_CHARACTERS = 1200
 """What a chunk has of its own, beside what it shares with the one before it."""
-RANKS = (8, 25, 70, 160, 400, 900, 2_000, 5_000, 12_000, 30_000)
-"""Where the words of a question stand when all words are sorted by how common they are."""
+FUNCTION_WORDS = [
+    "the",
+    "to",
+    "and",
+    "of",
+    "a",
+    "in",
+    "i",
+    "it",
+    "is",
+    "that",
+    "you",
+    "for",
+    "on",
+    "was",
+    "he",
+    "with",
+    "be",
+    "as",
+    "at",
+    "have",
+    "this",
+    "not",
+    "but",
+    "they",
+    "from",
+    "we",
+    "his",
+    "by",
+    "she",
+    "or",
+    "an",
+    "her",
+    "had",
+    "are",
+    "my",
+    "will",
+    "one",
+    "all",
+    "would",
+    "there",
+    "their",
+    "what",
+    "so",
+    "up",
+    "out",
+    "if",
+    "about",
+    "who",
+    "which",
+    "when",
+    "me",
+    "can",
+    "like",
+    "no",
+    "just",
+    "him",
+    "know",
+    "into",
+    "your",
+    "some",
+    "could",
+    "them",
+    "than",
+    "then",
+    "its",
+    "over",
+    "also",
+    "after",
+    "how",
+    "our",
+    "these",
+    "because",
+    "any",
+    "most",
+    "us",
+    "where",
+    "why",
+    "did",
+    "do",
+]
+"""The words that hold sentences together are the most common ones of a language, and no question is about them."""
+COMMONEST, RAREST = 120, 20_000
+"""Between these places, by how common they are, stand the words that questions are about."""
+STRESS = (8, 25, 70, 160, 400, 900, 2_000, 5_000, 12_000, 30_000)
+"""Places of words for queries that are hard for an index: some are in nearly every text."""
 
 
 def invent_words(count: int, chance: random.Random) -> list[str]:
@@ -37,8 +121,9 @@ def invent_words(count: int, chance: random.Random) -> list[str]:
 class Language:
     """A vocabulary in which the n-th word is used in proportion to 1/(n+2.7), and texts in it."""
 
-    def __init__(self, chance: random.Random) -> None:
-        self.words = invent_words(VOCABULARY, chance)
+    def __init__(self, chance: random.Random, *, function_words: Sequence[str] = FUNCTION_WORDS) -> None:
+        invented = invent_words(VOCABULARY, chance)
+        self.words = list(dict.fromkeys([*function_words, *invented]))
         self._reached = list(accumulate(1 / (number + 2.7) for number in range(len(self.words))))
         self._chance = chance
 
@@ -58,8 +143,17 @@ class Language:
         return "\n".join(lines) + "\n"
 
     def question(self, words: int) -> str:
+        """A question of so many words; one in three holds it together, the others are common, rare or between."""
+        chance = self._chance
+        spoken = [chance.choice(FUNCTION_WORDS) for _ in range(words // 3)]
+        asked = [
+            self.words[int(COMMONEST * (RAREST / COMMONEST) ** chance.random())] for _ in range(words - len(spoken))
+        ]
+        return " ".join([*spoken, *asked])
+
+    def hard_query(self, words: int) -> str:
         """Words from the most common to the rarest."""
-        picked = sorted(self._chance.sample(RANKS, words))
+        picked = sorted(self._chance.sample(STRESS, words))
         return " ".join(self.words[min(len(self.words) - 1, int(r * self._chance.uniform(0.6, 1.6)))] for r in picked)
 
     def _own_words(self) -> list[str]:

@@ -38,7 +38,7 @@ BATCH = 2_000
 
 
 def invent_queries(language: Language, length: int) -> list[str]:
-    return [language.question(length) for _ in range(QUERIES_EACH)]
+    return [language.hard_query(length) for _ in range(QUERIES_EACH)]
 
 
 def seconds(step: Callable[[], Any]) -> tuple[float, Any]:
@@ -51,7 +51,7 @@ class Corpus:
     """One file with the texts, the product's table and a bare one; filled in turns, so that both feel the same load."""
 
     def __init__(self, file: Path, size: int) -> None:
-        self.language = Language(random.Random(SEED))
+        self.language = Language(random.Random(SEED), function_words=())
         self.db = apsw.Connection(str(file))
         self.db.pragma("journal_mode", "wal")
         self.db.execute("CREATE TABLE texts (id INTEGER PRIMARY KEY, text TEXT)")

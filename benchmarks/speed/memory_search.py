@@ -34,7 +34,7 @@ def open_memory(folder: Path, provider: Vectors | None, index: str = "index", **
 
 def measure_search(
     folder: Path, language: Language, size: int, rounds: int, questions: int, taken: dict[str, list[float]]
-) -> tuple[list[Ratio], list[str]]:
+) -> tuple[list[Ratio], str]:
     """Search times at one size: for each question the best of some rounds in which all take turns."""
     provider = Vectors()
     memory = open_memory(folder, provider)
@@ -65,9 +65,10 @@ def measure_search(
         _ratio(WORDS, BARE_WORDS, size, best, 0.95, None),
         _disk(size, index, reference.file),
     ]
+    remark = _engine(memory, size)
     for each in (memory, without, reference, bare):
         each.close()
-    return ratios, [_engine(memory, size)]
+    return ratios, remark
 
 
 def _best_of(ways: Mapping[str, Callable[[int], Any]], rounds: int, questions: int) -> dict[str, list[float]]:

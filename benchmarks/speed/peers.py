@@ -76,7 +76,8 @@ class ReferenceFile:
         number = sha256(f"{place}{row.number}".encode()).hexdigest()
         written = json.dumps(struct.unpack(f"<{dims}f", row.vector))
         self._db.execute(
-            "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, 'bench', ?, ?, 0)", (number, *place, number, row.text, written)
+            "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, 'bench', ?, ?, 0)",
+            (number, *place, number, row.text, written),
         )
         self._db.execute("INSERT INTO chunks_vec VALUES (?, ?)", (number, row.vector))
         self._db.execute(

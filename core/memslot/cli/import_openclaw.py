@@ -76,6 +76,8 @@ def _print(done: OpenClawImport) -> None:
     if done.unlisted:
         names = ", ".join(done.unlisted)
         say_warning(f"transcripts of agents that are in no config any more were left out: {clean(names)}")
+    if not done.dry_run:
+        click.echo("Next: memslot doctor")
 
 
 def _print_agent(agent: AgentImport, dry_run: bool) -> None:

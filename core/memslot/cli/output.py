@@ -38,14 +38,17 @@ def print_json(data: Any) -> None:
 
 
 def say_error(message: str) -> None:
+    """An error, on stderr."""
     click.echo(click.style("Error: ", fg="red", bold=True) + message, err=True)
 
 
 def say_warning(message: str) -> None:
+    """A warning, on stderr."""
     click.echo(click.style("Warning: ", fg="yellow") + message, err=True)
 
 
 def say_done(message: str) -> None:
+    """A line of the results that says what was done."""
     echo(click.style("✓ ", fg="green") + message)
 
 

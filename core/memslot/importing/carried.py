@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -66,7 +67,7 @@ def _settings(home: TheirHome, plugins: Collection[str]) -> Iterator[Setting]:
             yield Setting(("agents", "defaults", key), value).leave_out("is not about memory")
     for agent in home.agents:
         for key, value in agent.entry.items():
-            path = ("agents", "list", agent.place or 0, key)
+            path: KeyPath = ("agents", "list", agent.place or 0, key)
             if key == "memorySearch":
                 yield from _leaves(path, value)
             elif key not in _AGENT_KEYS:
@@ -78,27 +79,30 @@ def _settings(home: TheirHome, plugins: Collection[str]) -> Iterator[Setting]:
     for key, value in section(tree, "plugins", "slots").items():
         yield _slot(Setting(("plugins", "slots", key), value), plugins)
     for plugin_id, entry in section(tree, "plugins", "entries").items():
-        path = ("plugins", "entries", plugin_id)
+        place: KeyPath = ("plugins", "entries", plugin_id)
         if plugin_id not in plugins:
-            yield Setting(path, entry).leave_out("no plugin of this name is installed here")
+            yield Setting(place, entry).leave_out(_not_installed(plugin_id))
             continue
         for key, value in (entry if isinstance(entry, Mapping) else {}).items():
             if key == "config":
-                yield from _leaves((*path, key), value)
+                yield from _leaves((*place, key), value)
             else:
-                yield Setting((*path, key), value).leave_out("speaks of that program's plugins")
+                yield Setting((*place, key), value).leave_out("speaks of that program's plugins")
 
 
 def _slot(setting: Setting, plugins: Collection[str]) -> Setting:
     if setting.key[-1] != "memory":
         return setting.leave_out("there is no such slot here")
     if setting.value != "none" and setting.value not in plugins:
-        from memslot.plugins.hints import install_command
-
-        command = install_command(str(setting.value))
-        hint = f"; install it ({command}) and import again" if command else ""
-        return setting.leave_out(f'no plugin "{setting.value}" is installed here{hint}')
+        return setting.leave_out(_not_installed(str(setting.value)))
     return setting
+
+
+def _not_installed(plugin_id: str) -> str:
+    from memslot.plugins.hints import install_command
+
+    command = install_command(plugin_id)
+    return f"no plugin {plugin_id} is installed here" + (f"; run: {command}, and import again" if command else "")
 
 
 def _leaves(path: KeyPath, value: Any) -> Iterator[Setting]:
@@ -183,7 +187,9 @@ def _absolute(entry: Any, base: Path) -> Any:
     """A path that means the same from anywhere: relative ones were meant from their workspace."""
     if isinstance(entry, str) and entry:
         written = expand_home(entry)
-        return entry if written.is_absolute() or entry.startswith(("~", "$")) else str((base / written).absolute())
+        if written.is_absolute() or entry.startswith(("~", "$")):
+            return entry
+        return os.path.normpath(base / written)
     if isinstance(entry, Mapping) and isinstance(entry.get("path"), str):
         return {**entry, "path": _absolute(entry["path"], base)}
     return entry

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from memslot.importing.carried import Setting, their_settings
 from memslot.importing.copying import Copied, copy_notes, copy_transcripts
 from memslot.importing.openclaw_home import NOTE_FOLDER, NOTE_NAMES, TheirAgent, TheirHome, read_openclaw
 from memslot.importing.planning import Plan, plan_settings
+from memslot.plugins.info import PluginInfo
 
 MISSING = "is required"
 
@@ -112,22 +113,23 @@ def _planned(home: TheirHome, places: Places, loaded: LoadedConfig) -> tuple[Pla
     raw = read_config_file(places.config_file)
     # In a config that `init` wrote and nobody touched, no setting is anybody's wish.
     is_untouched = raw is None or raw.text == starter_config()
-    installed = {plugin.id for plugin in find_plugins(loaded, places, os.environ).plugins if plugin.problem is None}
-    settings = their_settings(home, os.environ, installed)
+    found = find_plugins(loaded, places, os.environ).plugins
+    plugins = [plugin for plugin in found if plugin.problem is None and plugin.overridden_by is None]
+    settings = their_settings(home, os.environ, {plugin.id for plugin in plugins})
     ours = {} if is_untouched or raw is None else raw.tree
-    plan = plan_settings(home, settings, ours, os.environ, lambda tree: _plugin_problems(tree, places))
+    plan = plan_settings(home, settings, ours, os.environ, lambda tree: _plugin_problems(tree, plugins))
     return plan, raw.tree if raw else {}
 
 
-def _plugin_problems(tree: Mapping[str, Any], places: Places) -> list[ConfigProblem]:
+def _plugin_problems(tree: Mapping[str, Any], plugins: Sequence[PluginInfo]) -> list[ConfigProblem]:
     """What plugins' own schemas say; what they still lack can be set later."""
-    from memslot.plugins.overview import find_plugins, setting_problems
+    from memslot.plugins.overview import setting_problems
 
     loaded = parse_config(tree)
     return [
         problem
-        for plugin in find_plugins(loaded, places, os.environ).plugins
-        if plugin.id in loaded.config.plugins.entries and plugin.problem is None and plugin.overridden_by is None
+        for plugin in plugins
+        if plugin.id in loaded.config.plugins.entries
         for problem in setting_problems(plugin, loaded)
         if problem.reason != MISSING
     ]
@@ -161,6 +163,8 @@ def _copy_agent(
     if agent.workspace is None:
         return done
     real, target = agent.workspace.resolve(), workspace.resolve()
+    if used.get(target) == real:
+        return done  # of agents that share a workspace, the first one's turn was all their turns
     if used.setdefault(target, real) != real:
         done.problem = (
             f"its notes were not copied: {workspace} is another agent's workspace, too; "

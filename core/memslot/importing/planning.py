@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,12 +11,15 @@ from typing import Any
 from memslot.config.check import check_tree
 from memslot.config.keypath import MISSING, KeyPath, lookup, parse_key
 from memslot.config.merge import copied
+from memslot.config.model import DEFAULT_AGENT
 from memslot.config.paths import AGENT_ID_PATTERN
 from memslot.config.problems import ConfigProblem
 from memslot.errors import ConfigError
 from memslot.importing.carried import DEFAULTS, Setting
 from memslot.importing.openclaw_home import TheirAgent, TheirHome
 
+PluginCheck = Callable[[Mapping[str, Any]], Sequence[ConfigProblem]]
+"""Asks the schemas of plugins about a config."""
 AGENT_LIST = ("agents", "list")
 _SPELLINGS = {DEFAULTS: ("memory", "search")}
 """Keys of ours that mean the same: a setting under one of them counts as set."""
@@ -43,7 +46,7 @@ def plan_settings(
     settings: Sequence[Setting],
     ours: Mapping[str, Any],
     env: Mapping[str, str],
-    check_plugins: Any = None,
+    check_plugins: PluginCheck,
 ) -> Plan:
     """Decide for each of their settings; `ours` is our config as written, `check_plugins` asks plugins' own schemas."""
     plan = Plan()
@@ -71,7 +74,8 @@ def _places_of_agents(
     """Where each agent stands in our list, by its place in theirs; those we do not have are added at its end."""
     listed = lookup(ours, AGENT_LIST)
     our_ids = [str(entry.get("id")) for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
-    is_plain = len(home.agents) == 1 and home.default_agent.place is None
+    only = home.default_agent
+    is_plain = len(home.agents) == 1 and only.id == DEFAULT_AGENT and "memorySearch" not in only.entry
     if not our_ids and is_plain:
         plan.agents = {agent.id: agent.id for agent in usable}
         return {}
@@ -120,9 +124,9 @@ def _beside_ours(setting: Setting, ours: Mapping[str, Any]) -> Setting:
     if setting.state != "set":
         return setting
     keys = [setting.key]
-    for key, other in _SPELLINGS.items():
-        if setting.key[: len(key)] == key:
-            keys.append((*other, *setting.key[len(key) :]))
+    for usual, other in _SPELLINGS.items():
+        if setting.key[: len(usual)] == usual:
+            keys.append((*other, *setting.key[len(usual) :]))
     for key in keys:
         there = lookup(ours, key)
         if there is not MISSING:
@@ -152,7 +156,7 @@ def _checked(home: TheirHome, settings: Sequence[Setting], env: Mapping[str, str
                 put(tree, setting.key, setting.value)
         found = check_tree(tree, env)
         problems = [*found.findings, *(each for one in found.entry_findings.values() for each in one)]
-        if not problems and check_plugins is not None:
+        if not problems:
             problems = [(_path_of(problem), problem) for problem in check_plugins(tree)]
         faults = [fault for fault in problems if _touches_any(fault[0], checked)]
         if not faults:

@@ -27,6 +27,8 @@ class EmbedderChoice:
         self._chosen: tuple[EmbeddingPipeline | None, Selection] | None = None
         self._chosen_at = 0.0
         self._closed = False
+        self.failure: str | None = None
+        """Why nobody could even be chosen, if so."""
 
     def choose(self) -> tuple[EmbeddingPipeline | None, Selection]:
         """The pipeline and why it is that one; no pipeline means keywords only."""
@@ -36,12 +38,12 @@ class EmbedderChoice:
             now = time.monotonic()
             is_old = self._chosen is not None and self._chosen[0] is None and now - self._chosen_at > _ASK_AGAIN_SECONDS
             if self._chosen is None or is_old:
+                self.failure = None
                 try:
                     self._chosen = self._make(self.cache)
-                except MemslotError as error:
-                    self._chosen = None, Selection(None, "auto", str(error))
-                except Exception as error:  # a fault in somebody's plugin costs the vectors, not the search
-                    self._chosen = None, Selection(None, "auto", f"the provider cannot be made: {_said(error)}")
+                except Exception as error:  # also a fault in somebody's plugin costs the vectors, not the search
+                    self.failure = str(error) if isinstance(error, MemslotError) else _said(error)
+                    self._chosen = None, Selection(None, "auto", self.failure)
                 self._chosen_at = now
                 self._close_chosen()
             return self._chosen

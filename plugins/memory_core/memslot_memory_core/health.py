@@ -8,9 +8,12 @@ from typing import Any
 import apsw
 
 from memslot_memory_core.index import keywords
+from memslot_memory_core.index.connection import damage_in
 from memslot_memory_core.index.facts import Facts
 from memslot_memory_core.index.generation import Generation
 from memslot_memory_core.index.store import Snapshot
+
+_REPAIR = "run: memslot memory index --force"
 
 
 @dataclass
@@ -30,8 +33,7 @@ def look_over(snapshot: Snapshot, *, expects_vectors: bool, deep: bool = False) 
     health.problems += Facts(db).problems()
     if counts["chunks"] != counts["words"]:
         health.problems.append(
-            f"{counts['chunks']} chunks and {counts['words']} rows of words should be as many; "
-            "run: memslot memory index --force"
+            f"{counts['chunks']} chunks and {counts['words']} rows of words should be as many; {_REPAIR}"
         )
     waiting = counts["chunks"] - counts["vectors"] - counts["withoutDirection"]
     if waiting and expects_vectors:
@@ -41,7 +43,7 @@ def look_over(snapshot: Snapshot, *, expects_vectors: bool, deep: bool = False) 
         generation.chunks,
         generation.vectors,
     ):
-        health.problems.append("the index has lost count of its rows; run: memslot memory index --force")
+        health.problems.append(f"the index has lost count of its rows; {_REPAIR}")
     health.details = {
         "identity": dict(generation.identity),
         "engine": generation.engine,
@@ -50,7 +52,7 @@ def look_over(snapshot: Snapshot, *, expects_vectors: bool, deep: bool = False) 
         "syncedAt": generation.synced_at,
     }
     if deep:
-        health.problems += _damage(db, generation)
+        health.problems += [f"the index is damaged: {line}; {_REPAIR}" for line in damage_in(db)]
     return health
 
 
@@ -72,9 +74,3 @@ def _counted(db: apsw.Connection, generation: Generation) -> dict[str, int]:
         "turns": number(f"SELECT count(*) FROM {tables.turns}"),
         "embeddings": number("SELECT count(*) FROM embeddings"),
     }
-
-
-def _damage(db: apsw.Connection, generation: Generation) -> list[str]:
-    found = [str(line) for (line,) in db.execute("PRAGMA integrity_check(10)") if line != "ok"]
-    found += [f"a row points nowhere: {row}" for row in db.execute("PRAGMA foreign_key_check")]
-    return [f"the index is damaged: {line}; run: memslot memory index --force" for line in found]

@@ -120,8 +120,24 @@ class MemoryManager:
             )
         except DAMAGE:
             return self._search_after_repair(query, max_results, min_score, private, explain)
+        except apsw.SQLError as error:
+            if not self._has_broken_tables():
+                return _unsearchable(error)
+            return self._search_after_repair(query, max_results, min_score, private, explain)
         except Exception as error:
             return _unsearchable(error)
+
+    def _has_broken_tables(self) -> bool:
+        """Whether an error that could mean anything is one that a repair helps against.
+
+        Extensions have no other word for a table of theirs that cannot be read.
+        """
+        with contextlib.suppress(Exception):
+            if self._index.look_for_damage():
+                return True
+            with self._index.snapshot() as snapshot:
+                return snapshot is not None and self._vectors.distrust(snapshot.generation.number)
+        return False
 
     def _search_after_repair(
         self, query: str, max_results: int | None, min_score: float | None, private: bool, explain: bool
@@ -188,7 +204,7 @@ class MemoryManager:
 
         Raises IndexBusyError when another process is still at it after `wait_seconds`.
         """
-        return self._run_sync(
+        report = self._run_sync(
             force=force,
             every_growth=seconds is None,
             progress=progress,
@@ -196,6 +212,8 @@ class MemoryManager:
             seconds=seconds,
             wait_seconds=wait_seconds,
         )
+        self._upkeep.note_success(report)
+        return report
 
     def request_sync(self) -> None:
         """Ask for a sync in the background, soon."""
@@ -214,6 +232,11 @@ class MemoryManager:
                     return self._sync.run(embedder, **arguments)
                 except DAMAGE:
                     # Found out only now, half-way through: the notes are all there, so begin again.
+                    return self._sync.run(embedder, **arguments)
+                except apsw.SQLError:
+                    if not self._has_broken_tables():
+                        raise
+                    self._index.discard(wait_seconds=arguments["wait_seconds"])
                     return self._sync.run(embedder, **arguments)
             except (apsw.BusyError, apsw.LockedError) as error:
                 raise IndexBusyError(f"another program has locked the index {self.place.index_file}") from error
@@ -261,7 +284,7 @@ class MemoryManager:
             problems.append(self._upkeep.failure)
         if self._searcher.query_failure:
             problems.append(f"the last query could not be embedded: {self._searcher.query_failure}")
-        if selection.is_degraded and pipeline is None:
+        if pipeline is None and (selection.is_degraded or self._embedder.failure):
             problems.append(f"searching by keywords only: {selection.reason}")
         details: dict[str, Any] = {
             "agent": self.place.agent_id,

@@ -50,6 +50,10 @@ class Upkeep:
             self._start()
             self._condition.notify_all()
 
+    def note_success(self, report: SyncReport) -> None:
+        """A sync went well, here or where somebody waited for it: what failed before is over."""
+        self.last, self.failure = report, None
+
     def keep_interval(self) -> None:
         """Begin the runs that come by the clock, if there are to be any."""
         with self._condition:
@@ -66,7 +70,7 @@ class Upkeep:
     def is_busy(self) -> bool:
         return self._asked or self._running
 
-    def close(self, seconds: float = 5.0) -> None:
+    def close(self, seconds: float = 3.0) -> None:
         """Stop at the next step; what was written stays."""
         with self._condition:
             self._closed = True
@@ -103,8 +107,7 @@ class Upkeep:
         try:
             for _ in range(_BUSY_RETRIES):
                 try:
-                    self.last = self._sync(lambda: self._closed, self._note)
-                    self.failure = None
+                    self.note_success(self._sync(lambda: self._closed, self._note))
                     return
                 except IndexBusyError:
                     # Another process does the same work; look again once it is through.

@@ -36,7 +36,7 @@ def append_note(
     path = "MEMORY.md" if target == "memory" else f"memory/{(today or date.today()).isoformat()}.md"
     file = workspace / path
     try:
-        with _lock(lock_dir, file):
+        with note_lock(lock_dir, file):
             _refuse_links(workspace, file)
             file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             for _ in range(_ATTEMPTS):
@@ -132,7 +132,8 @@ def _refuse_links(workspace: Path, file: Path) -> None:
 
 
 @contextlib.contextmanager
-def _lock(lock_dir: Path, file: Path) -> Iterator[None]:
+def note_lock(lock_dir: Path, file: Path) -> Iterator[None]:
+    """Hold the lock of one note, across processes; raises a MemslotError where another has it for long."""
     import hashlib
 
     import filelock

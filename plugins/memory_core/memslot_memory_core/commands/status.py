@@ -52,7 +52,7 @@ def _print(now: MemoryStatus) -> None:
             ("Files", str(counts.get("files", 0))),
             ("Chunks", f"{counts.get('chunks', 0)} chunks, {counts.get('words', 0)} with words, "
              f"{counts.get('vectors', 0)} with vectors"),
-            ("Synced", age(details.get("syncedAt"))),
+            ("Synced", age(details.get("syncedAt")) if details.get("syncedAt") else "never; run: memslot memory index"),
             ("Embeddings", by),
             ("Vectors", engine),
             *((f"Probe {name}", fault or "works") for name, fault in (details.get("probes") or {}).items()),

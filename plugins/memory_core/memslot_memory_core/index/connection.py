@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from itertools import islice
 from pathlib import Path
 
 import apsw
@@ -12,6 +13,8 @@ from memslot import MemslotError
 BUSY_MILLISECONDS = 10_000
 READ_BUSY_MILLISECONDS = 2_000
 """Readers wait for nobody but a program that has locked the whole file, and a search should say so soon."""
+SMALLEST_DATABASE = 512
+"""Bytes; what is smaller holds nothing."""
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
 
 
@@ -34,14 +37,19 @@ DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError)
 def open_index(file: Path) -> apsw.Connection:
     """A connection to the index, which is made when it is not there: for the owner's eyes only."""
     _make_private(file)
-    return _open(file, BUSY_MILLISECONDS)
+    db = _open(file, BUSY_MILLISECONDS)
+    try:
+        db.execute("PRAGMA journal_mode = WAL")
+    except BaseException:
+        db.close()
+        raise
+    return db
 
 
 def _open(file: Path, busy_milliseconds: int) -> apsw.Connection:
     db = apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW)
     try:
         db.set_busy_timeout(busy_milliseconds)
-        db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = NORMAL")
         db.execute("PRAGMA foreign_keys = ON")
         db.execute("PRAGMA trusted_schema = OFF")
@@ -65,7 +73,14 @@ def open_to_read(file: Path) -> apsw.Connection:
     from urllib.parse import quote
 
     uri = f"file:{quote(str(file.absolute()))}?immutable=1"
-    return apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_NOFOLLOW
+    return apsw.Connection(uri, flags=flags)
+
+
+def damage_in(db: apsw.Connection, most: int = 10) -> list[str]:
+    """Reads the whole file, and says what is wrong with it."""
+    found = [str(line) for (line,) in db.execute(f"PRAGMA integrity_check({most})") if line != "ok"]
+    return found + [f"a row points nowhere: {row}" for row in islice(db.execute("PRAGMA foreign_key_check"), most)]
 
 
 def _make_private(file: Path) -> None:
@@ -95,7 +110,10 @@ def move_aside(file: Path) -> Path:
     """
     aside = file.with_name(f"{file.name}.damaged")
     with contextlib.suppress(FileNotFoundError):
-        file.replace(aside)
+        if file.stat().st_size < SMALLEST_DATABASE:
+            file.unlink()  # nothing in it to look at later
+        else:
+            file.replace(aside)
     for suffix in ("-wal", "-shm"):
         Path(f"{file}{suffix}").unlink(missing_ok=True)
     return aside

@@ -12,7 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import apsw
-from memslot import CacheKey, EmbeddingPipeline, embed_in_batches
+from memslot import (
+    CacheKey,
+    EmbeddingPipeline,
+    ProviderBusyError,
+    ProviderError,
+    ProviderRefusedError,
+    embed_in_batches,
+)
 
 from memslot_memory_core.index.generation import Tables
 from memslot_memory_core.index.schema import transaction
@@ -26,6 +33,9 @@ NO_DIRECTION = b""
 """Stands for a text that its provider finds nothing in: it is not asked again, and never compared."""
 MAX_BATCH_TEXTS = 50_000
 _AT_ONCE = 500
+_MOST_FAILURES = 24
+"""As many requests may fail before a provider counts as one that takes nothing; ten find one text among 512."""
+_WORTH_COUNTING = 10_000
 _USE_COUNTS_AFTER = 3600
 """Seconds: a use is written down only if the last one is older, so that reading does not become writing."""
 
@@ -126,6 +136,10 @@ class EmbeddingStore:
             )
 
 
+class RefusedTextError(ProviderError):
+    """The provider took all texts but some, and would not take those next time, either."""
+
+
 def space_number(db: apsw.Connection, provider: str, model: str, key: str) -> int:
     """The number of those vectors that can be compared with each other."""
     find = "SELECT id FROM spaces WHERE provider = ? AND model = ? AND key = ?"
@@ -171,7 +185,39 @@ def note_no_direction(db: apsw.Connection, space: int, hashes: Iterable[bytes]) 
 def embed_missing(
     embedder: Embedder, db: apsw.Connection, space: int, texts: Mapping[bytes, str], cancelled: Callable[[], bool]
 ) -> None:
-    """Embed texts, by their hash; every finished batch is kept at once. Raises what the pipeline raises."""
+    """Embed texts, by their hash; every finished batch is kept at once. Raises what the pipeline raises.
+
+    A text that the provider will not take does not keep the others from their vectors: its error is raised when all
+    others are done, unless there are many of its kind.
+    """
+    waiting, failures = [texts], 0
+    refusal: ProviderError | None = None
+    while waiting:
+        some = waiting.pop()
+        try:
+            _embed_all(embedder, db, space, some, cancelled)
+        except (ProviderBusyError, ProviderRefusedError):
+            raise
+        except ProviderError as error:
+            failures += 1
+            if embedder.batch is not None or failures >= _MOST_FAILURES:
+                raise
+            if len(some) > 1:
+                waiting += _halves(some)
+            else:
+                refusal = error
+    if refusal is not None:
+        raise RefusedTextError(f"some texts cannot be embedded: {refusal}")
+
+
+def _halves(texts: Mapping[bytes, str]) -> list[Mapping[bytes, str]]:
+    listed = list(texts.items())
+    return [dict(listed[len(listed) // 2 :]), dict(listed[: len(listed) // 2])]
+
+
+def _embed_all(
+    embedder: Embedder, db: apsw.Connection, space: int, texts: Mapping[bytes, str], cancelled: Callable[[], bool]
+) -> None:
     rows = embedder.embed(list(texts.values()), cancelled)
     if not embedder.knows_blanks:
         return
@@ -183,9 +229,15 @@ def embed_missing(
 
 def prune(db: apsw.Connection, generations: Sequence[int], keep: int) -> int:
     """Drop vectors that no chunk uses, oldest use first, until `keep` are left of all; tells how many went."""
-    surplus = int(db.execute("SELECT count(*) FROM embeddings").get) - keep
+    count = int(db.execute("SELECT count(*) FROM embeddings").get)
+    surplus = count - keep
     if surplus <= 0:
         return 0
+    if keep and count > _WORTH_COUNTING:
+        # To look for the unused ones takes as long as there are vectors: not after each edit for a handful of them.
+        used = int(db.execute("SELECT coalesce(sum(vectors + turn_vectors), 0) FROM generations").get)
+        if min(surplus, count - used) < count // 50:
+            return 0
     users = [table for number in generations for table in (Tables(number).chunks, Tables(number).turns)]
     unused = " AND ".join(f"NOT EXISTS (SELECT 1 FROM {table} u WHERE u.embedding_id = e.id)" for table in users)
     where = f"WHERE {unused}" if unused else ""

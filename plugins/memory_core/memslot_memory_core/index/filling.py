@@ -5,12 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import apsw
 from memslot import EmbeddingCancelledError, EmbeddingPipeline, ProviderError
 
-from memslot_memory_core.index.embeddings import Embedder, embed_missing, note_use, space_number, vector_ids
+from memslot_memory_core.index.embeddings import (
+    Embedder,
+    RefusedTextError,
+    embed_missing,
+    note_use,
+    space_number,
+    vector_ids,
+)
 from memslot_memory_core.index.generation import Generation
 from memslot_memory_core.index.identity import Identity
 from memslot_memory_core.index.preparing import IndexedFile, Sources, Unchanged
@@ -22,6 +30,10 @@ from memslot_memory_core.index.writing import Engines, Piece, Prepared, remove_f
 if TYPE_CHECKING:
     from memslot_memory_core.sources.files import SourceFile
 
+_Name = tuple[str, str]
+"""A file's source and path."""
+_named, _stamped = itemgetter(0, 1), itemgetter(0, 1, 3)
+"""Of a SourceFile: its name, and its name with its stamp."""
 _CHUNKS_AT_ONCE = 512
 _CHARACTERS_AT_ONCE = 4_000_000
 _SECONDS_PER_TRANSACTION = 0.1
@@ -85,14 +97,13 @@ class Filling:
         tally = self._tally
         discovery = self._sources.discover()
         tally.problems += discovery.problems
-        known = self._known_files()
         waiting = self._waiting_files()
-        due = [f for f in discovery.files if self._is_due(f, known.get((f.source, f.path)), waiting)]
+        due, gone = self._compare(discovery.files, waiting)
         tally.unchanged = len(discovery.files) - len(due)
         self._engines = self._vectors.for_writing(self._db, self._target)
-        self._remove(set(known) - {(f.source, f.path) for f in discovery.files}, discovery.unread)
+        self._remove(gone, discovery.unread)
         done = 0
-        for group in self._groups(due, known, waiting):
+        for group in self._groups(due, waiting):
             self._write(group.prepared)
             tally.indexed += len({(part.source, part.path) for part in group.prepared})
             done += group.files
@@ -117,24 +128,39 @@ class Filling:
 
     # What is due
 
-    def _known_files(self) -> dict[tuple[str, str], IndexedFile]:
-        rows = self._db.execute(f"SELECT id, source, path, stamp, hash, resume FROM {self._tables.files}")
-        return {(row[1], row[2]): IndexedFile(*row) for row in rows}
+    def _compare(self, files: Sequence[SourceFile], waiting: set[_Name]) -> tuple[Sequence[SourceFile], set[_Name]]:
+        """The files to read, in their order, and the names of those that are gone."""
+        # Whole sets, and nothing made of a row that is as it was: mostly all of them are.
+        there = set(self._db.execute(f"SELECT source, path, stamp FROM {self._tables.files}"))
+        found = dict(zip(map(_stamped, files), files, strict=True))
+        new = found.keys() - there
+        if not new and not waiting and len(there) == len(found):
+            return [], set()
+        changed = [file for key, file in found.items() if key in new or key[:2] in waiting]
+        due = [file for file in changed if self._is_due(file, waiting)]
+        return due, {key[:2] for key in there - found.keys()} - {_named(file) for file in changed}
 
-    def _waiting_files(self) -> set[int]:
+    def _known_file(self, file: SourceFile) -> IndexedFile | None:
+        columns = "id, source, path, stamp, hash, resume"
+        row = self._db.execute(
+            f"SELECT {columns} FROM {self._tables.files} WHERE source = ? AND path = ?", _named(file)
+        ).get
+        return None if row is None else IndexedFile(*row)
+
+    def _waiting_files(self) -> set[_Name]:
         """Files with chunks that still lack a vector, if there is somebody now to make it."""
         if self._embedder is None:
             return set()
-        waiting = "SELECT DISTINCT file_id FROM {} WHERE embedding_id IS NULL"
+        names = f"SELECT source, path FROM {self._tables.files} WHERE id IN "
+        waiting = "(SELECT file_id FROM {} WHERE embedding_id IS NULL)"
         tables = (self._tables.chunks, self._tables.turns)
-        return {number for table in tables for (number,) in self._db.execute(waiting.format(table))}
+        return {name for table in tables for name in self._db.execute(names + waiting.format(table))}
 
-    def _is_due(self, file: SourceFile, row: IndexedFile | None, waiting: set[int]) -> bool:
-        if row is None or row.number in waiting:
+    def _is_due(self, file: SourceFile, waiting: set[_Name]) -> bool:
+        if self._limits.every_growth or _named(file) in waiting:
             return True
-        if row.stamp == file.stamp:
-            return False
-        return self._limits.every_growth or self._sources.grew_enough(file, row)
+        row = self._known_file(file)
+        return row is None or self._sources.grew_enough(file, row)
 
     def _remove(self, gone: Iterable[tuple[str, str]], unread: Sequence[str]) -> None:
         for source, path in sorted(gone):
@@ -147,14 +173,12 @@ class Filling:
 
     # Reading
 
-    def _groups(
-        self, due: Sequence[SourceFile], known: dict[tuple[str, str], IndexedFile], waiting: set[int]
-    ) -> Iterator[_Group]:
+    def _groups(self, due: Sequence[SourceFile], waiting: set[_Name]) -> Iterator[_Group]:
         """Changed files, so many at a time that requests to a provider are full and little is lost to a crash."""
         group = _Group(self._embedder.at_once if self._embedder else _CHUNKS_AT_ONCE)
         for file in due:
-            row = known.get((file.source, file.path))
-            anew = row is not None and row.number in waiting
+            row = self._known_file(file)
+            anew = row is not None and _named(file) in waiting
             try:
                 prepared = self._sources.prepare(file, row, anew=anew)
             except OSError as error:
@@ -206,6 +230,8 @@ class Filling:
             embed_missing(self._embedder, self._db, space, missing, self._limits.cancelled)
         except EmbeddingCancelledError:
             self._embedder = None
+        except RefusedTextError as error:
+            self._tally.problems.append(str(error))
         except ProviderError as error:
             # What comes now is found by its words; its vectors are made up for at the next sync.
             self._embedder = None

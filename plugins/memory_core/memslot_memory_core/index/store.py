@@ -14,8 +14,10 @@ import apsw
 from memslot_memory_core.index import generation as generations
 from memslot_memory_core.index.connection import (
     DAMAGE,
+    SMALLEST_DATABASE,
     IndexBusyError,
     IndexFault,
+    damage_in,
     file_identity,
     move_aside,
     open_index,
@@ -95,6 +97,7 @@ class IndexFile:
         for attempt in (1, 2):
             db = None
             try:
+                self._remove_stub()
                 db = open_index(self.file)
                 prepare(db)
                 generations.find(db, "live")
@@ -114,6 +117,24 @@ class IndexFile:
                 _close(db)
                 raise IndexFault(f"the index {self.file} cannot be opened for writing: {_reason(error)}") from error
         raise AssertionError("unreachable")
+
+    def _remove_stub(self) -> None:
+        """A file that was cut to nothing: whoever has it open still would keep it locked for good."""
+        with contextlib.suppress(FileNotFoundError):
+            if self.file.stat().st_size < SMALLEST_DATABASE and self.file.is_file():
+                move_aside(self.file)
+
+    def look_for_damage(self) -> bool:
+        """Read the whole file; where it is not sound, `discard` will take it away."""
+        identity = file_identity(self.file)
+        try:
+            with self.snapshot() as snapshot:
+                is_damaged = snapshot is not None and bool(damage_in(snapshot.db, 1))
+        except DAMAGE:
+            is_damaged = True
+        if is_damaged:
+            self._damaged = identity
+        return is_damaged
 
     def discard(self, *, wait_seconds: float) -> None:
         """Take a file that a reader found damaged out of the way, unless somebody else has done it already.

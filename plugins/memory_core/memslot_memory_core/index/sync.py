@@ -11,6 +11,7 @@ from memslot import EmbeddingPipeline
 
 from memslot_memory_core.index import generation as generations
 from memslot_memory_core.index import rebuild
+from memslot_memory_core.index.connection import damage_in
 from memslot_memory_core.index.embeddings import Embedder, EmbeddingStore, prune
 from memslot_memory_core.index.facts import Facts
 from memslot_memory_core.index.filling import Filling, Limits
@@ -23,6 +24,9 @@ from memslot_memory_core.index.store import IndexFile
 from memslot_memory_core.index.vector_tables import VectorTables
 
 _UNFINISHED = "the index is being built anew; until that is complete, the old one serves"
+
+_SAME_MOMENT_SECONDS = 30.0
+"""A look at the disk that finds nothing new writes down when it was, but not if the last one was this short ago."""
 
 
 class Synchronizer:
@@ -75,6 +79,9 @@ class Synchronizer:
     def _run(
         self, db: apsw.Connection, embedder: Embedder, force: bool, progress: Progress | None, limits: Limits
     ) -> SyncReport:
+        if force and damage_in(db, 1):
+            # What all generations share would stay as it is.
+            raise apsw.CorruptError("the index is damaged")
         rebuild.clean_up(db, self._vectors)
         target, mismatch = self._target(db, embedder, force)
         filling = Filling(db, target, self._sources, embedder, self._vectors, progress, limits)
@@ -120,14 +127,22 @@ class Synchronizer:
         rebuild.forget_building(db, self._vectors, keep=wanted)
         return live, Mismatch(there.differences(wanted), cost.chunks, cost.tokens, wanted.provider)
 
+    @staticmethod
+    def _was_same(db: apsw.Connection, now: Generation, report: SyncReport) -> bool:
+        """Whether the index says all that this look at the disk found out, or as good as all."""
+        ago = None if now.synced_at is None else time.time() - now.synced_at
+        return ago is not None and 0 <= ago < _SAME_MOMENT_SECONDS and Facts(db).problems() == list(report.problems)
+
     def _settle(self, db: apsw.Connection, target: Generation, report: SyncReport) -> None:
         """What is due once the rows are right: the vector tables' shape, unused vectors, the time."""
         now = generations.by_number(db, target.number)
         if now is None:
             return
-        self._vectors.settle(db, now)
+        self._vectors.settle(db, now, changed=report.changed)
         if report.changed:
             prune(db, generations.numbers(db), self._keep_embeddings)
+        elif self._was_same(db, now, report):
+            return
         with transaction(db):
             if report.complete:
                 db.execute("UPDATE generations SET synced_at = ? WHERE id = ?", (time.time(), target.number))

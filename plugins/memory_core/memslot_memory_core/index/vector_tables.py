@@ -27,6 +27,17 @@ class VectorTables:
         self._extension_path = extension_path
         self._lock = threading.Lock()
         self._engines: dict[tuple[int, Kind, str], VectorEngine] = {}
+        self._distrusted: set[int] = set()
+
+    def distrust(self, number: int) -> bool:
+        """An engine failed on this generation's tables: they are left alone, and the next sync makes them anew.
+
+        False where that was known already.
+        """
+        with self._lock:
+            is_news = number not in self._distrusted
+            self._distrusted.add(number)
+            return is_news
 
     # For the writer
 
@@ -35,7 +46,7 @@ class VectorTables:
         if generation.engine == "numpy" or _dims(generation) is None:
             return Engines()
         tables = dict(_tables(generation))
-        lack = self.load(db, generation.engine)
+        lack = self._lack(db, generation)
         if lack is None and all(is_usable(db, table.name) for table in tables.values()):
             return Engines(
                 make_engine(generation.engine, tables["chunks"]), make_engine(generation.engine, tables["turns"])
@@ -46,7 +57,7 @@ class VectorTables:
             self._note(db, generation.number, "numpy", f"{generation.engine} cannot be written here: {lack}")
         return Engines()
 
-    def settle(self, db: apsw.Connection, generation: Generation) -> None:
+    def settle(self, db: apsw.Connection, generation: Generation, *, changed: bool = True) -> None:
         """After a sync: choose the engine for the size the index has now, and bring its tables into shape."""
         dims = _dims(generation)
         if dims is None:
@@ -67,6 +78,7 @@ class VectorTables:
                     for engine in engines:
                         engine.create(db)
                         engine.fill(db)
+                    self._distrusted.discard(generation.number)
                 else:
                     name, reason = "numpy", "tables of another engine are in the way that cannot be loaded here"
                     engines = []
@@ -74,9 +86,10 @@ class VectorTables:
         elif reason != generation.engine_reason:
             with transaction(db):
                 self._note(db, generation.number, name, reason)
-        for engine in engines:
-            with transaction(db):
-                engine.maintain(db)
+        if changed:
+            for engine in engines:
+                with transaction(db):
+                    engine.maintain(db)
 
     def drop(self, db: apsw.Connection, number: int) -> bool:
         """Remove a generation's vector tables; inside the caller's transaction. False where one cannot be removed."""
@@ -86,11 +99,20 @@ class VectorTables:
             name = engine_of(db, table)
             if name is None:
                 continue
-            if self.load(db, name) is None:
-                db.execute(f"DROP TABLE {table}")
-            else:
-                is_gone = False
+            try:
+                if self.load(db, name) is None:
+                    db.execute(f"DROP TABLE {table}")
+                    continue
+            except apsw.SQLError:  # an extension's word for a table that it cannot read
+                pass
+            is_gone = False
         return is_gone
+
+    def _lack(self, db: apsw.Connection, generation: Generation) -> str | None:
+        """Why the tables of a generation cannot be used here."""
+        if generation.number in self._distrusted:
+            return "its tables are damaged"
+        return self.load(db, generation.engine)
 
     @staticmethod
     def _note(db: apsw.Connection, number: int, engine: str, reason: str) -> None:
@@ -106,7 +128,7 @@ class VectorTables:
         name, reason = generation.engine, None
         table = dict(_tables(generation))[kind]
         if name != "numpy":
-            lack = self.load(db, name)
+            lack = self._lack(db, generation)
             if lack is not None or not is_usable(db, table.name):
                 name, reason = "numpy", f"{generation.engine} cannot be used here: {lack}"
         with self._lock:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import stat
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ _SUFFIXES = (".md", ".markdown", ".jsonl")
 _LONGEST_WAIT = 10
 """Times the quiet period: a file that is written without pause is indexed all the same."""
 _RETRY_SECONDS = 5.0
+_LOOK_SECONDS = 1.0
+"""How often to see whether there are other folders to watch."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,20 @@ class WatchedFolders:
     deep: Sequence[Path]
 
     def existing(self) -> WatchedFolders:
-        return WatchedFolders([f for f in self.flat if f.is_dir()], [f for f in self.deep if f.is_dir()])
+        return WatchedFolders([f for f in self.flat if _number(f)], [f for f in self.deep if _number(f)])
+
+    def numbers(self) -> list[int | None]:
+        """Tells these folders from others of the same names."""
+        return [_number(folder) for folder in (*self.flat, *self.deep)]
+
+
+def _number(folder: Path) -> int | None:
+    try:
+        status = folder.stat()
+    except OSError:
+        return None
+    # Where a file system has no numbers for its folders, all have this one.
+    return (status.st_ino or 1) if stat.S_ISDIR(status.st_mode) else None
 
 
 class Watcher:
@@ -54,23 +70,28 @@ class Watcher:
     def _run(self) -> None:
         while not self._stop.is_set():
             self._restart.clear()
-            folders = self._folders().existing()
+            if self._stop.is_set():  # it may have come between the two lines above
+                return
+            wanted = self._folders()
+            numbers, folders = wanted.numbers(), wanted.existing()
+            self.is_polling = False
             deep = threading.Thread(
-                target=self._watch, args=(folders.deep, True), name="memslot-watch-below", daemon=True
+                target=self._watch, args=(folders.deep, True, numbers), name="memslot-watch-below", daemon=True
             )
             deep.start()
-            self._watch(folders.flat, False)
+            self._watch(folders.flat, False, numbers)
             self._restart.set()
             deep.join(2.0)
 
-    def _watch(self, folders: Sequence[Path], below: bool) -> None:
+    def _watch(self, folders: Sequence[Path], below: bool, numbers: Sequence[int | None]) -> None:
         """Until told to stop, or until the folders to watch are others."""
         if not folders:
-            self._restart.wait(_RETRY_SECONDS)
-            self._restart.set()
+            while not self._restart.wait(_LOOK_SECONDS):
+                self._look_for_others(numbers)
             return
         import watchfiles
 
+        is_new = True
         while not self._restart.is_set():
             try:
                 for changes in watchfiles.watch(
@@ -79,13 +100,20 @@ class Watcher:
                     step=self._quiet_ms,
                     debounce=self._quiet_ms * _LONGEST_WAIT,
                     stop_event=self._restart,
-                    rust_timeout=1000,
+                    rust_timeout=int(_LOOK_SECONDS * 1000),
+                    yield_on_timeout=True,
                     raise_interrupt=False,
                     force_polling=self.is_polling or None,
                     recursive=below,
                     ignore_permission_denied=True,
                 ):
-                    self._report([path for _, path in changes])
+                    if is_new:
+                        # What has changed before this watch began, nobody has told.
+                        self._tell()
+                        is_new = False
+                    elif changes:
+                        self._report([path for _, path in changes])
+                    self._look_for_others(numbers)
                 return
             except (OSError, RuntimeError) as error:
                 # Too many watches, a network drive, a folder that has just gone: polling works on all but the last.
@@ -96,11 +124,17 @@ class Watcher:
                     return
 
     def _report(self, paths: Sequence[str]) -> None:
-        # A folder may be one that was moved here with notes in it, or `memory` itself, which is to be watched now.
+        # A folder may be one that was moved here with notes in it, or `memory` itself.
         if not any(path.lower().endswith(_SUFFIXES) or not Path(path).suffix or Path(path).is_dir() for path in paths):
             return
-        if any(Path(path) in self._folders().deep for path in paths):
+        self._tell()
+
+    def _look_for_others(self, numbers: Sequence[int | None]) -> None:
+        """A folder that was made, deleted or replaced is to be watched, or no longer: `memory`, an extra path."""
+        if self._folders().numbers() != numbers:
             self._restart.set()
+
+    def _tell(self) -> None:
         try:
             self._on_change()
         except Exception:

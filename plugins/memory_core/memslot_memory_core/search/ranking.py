@@ -31,6 +31,10 @@ _SHARPNESS = 1.25
 """Every two texts are alike to some degree, if only in tone. This keeps such likeness below the floor of 0.25, and
 moves no rank."""
 
+_BLUNTNESS = 0.75
+"""Half of a question's pairs of letters straddle two words and are in no answer, so that the best of answers scores low
+where a script has no spaces. This lifts it above the floor; unrelated texts are harder to tell there."""
+
 _SECONDS_PER_DAY = 86_400.0
 
 
@@ -148,7 +152,7 @@ def _score(
     evidence = _look_closer(candidates, fused, matcher, words) if looks_closer else {}
     dates = [closeness_to_dates(query.dates, each.time, each.text) if query.dates else 0.0 for each in candidates]
     dates_count = any(dates)
-    sharpness = _SHARPNESS if weights.vector > 0 else 1.0
+    sharpness = _sharpness(query, weights)
     scored = []
     for index, each in enumerate(candidates):
         found = evidence.get(index)
@@ -167,6 +171,12 @@ def _look_closer(
     best = sorted(range(len(candidates)), key=lambda index: (-fused[index], candidates[index].id))[:LOOKED_AT]
     found = gather_evidence([candidates[index].text for index in best], matcher, words)
     return dict(zip(best, found, strict=True))
+
+
+def _sharpness(query: RankingQuery, weights: Weights) -> float:
+    pairs = sum(term.weight for term in query.terms if term.is_pair)
+    share = pairs / (sum(term.weight for term in query.terms) or 1.0)
+    return share * _BLUNTNESS + (1 - share) * (_SHARPNESS if weights.vector > 0 else 1.0)
 
 
 def _evidence_of(shown: Sequence[_Scored], matcher: Matcher, words: WordVectors | None) -> list[Evidence | None]:

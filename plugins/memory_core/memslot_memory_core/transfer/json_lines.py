@@ -10,7 +10,6 @@ from typing import Any, BinaryIO
 
 from memslot import MemslotError
 
-from memslot_memory_core.sources.roots import TRANSCRIPT
 from memslot_memory_core.transfer.item import MAX_FILE_BYTES, MAX_FILES, Item, Unusable, sha256, usable_mtime
 from memslot_memory_core.transfer.naming import SESSIONS
 
@@ -22,12 +21,8 @@ _BLOCK_BYTES = 1024 * 1024
 def write_json_lines(out: BinaryIO, items: Iterable[Item]) -> None:
     """Write one object a line; what is no UTF-8 goes as base64."""
     for item in items:
-        record: dict[str, Any] = {
-            "path": item.path,
-            "source": "sessions"
-            if item.path.startswith(SESSIONS) and item.path.lower().endswith(".jsonl")
-            else "memory",
-        }
+        is_transcript = item.path.startswith(SESSIONS) and item.path.lower().endswith(".jsonl")
+        record: dict[str, Any] = {"path": item.path, "source": "sessions" if is_transcript else "memory"}
         try:
             record["text"] = item.data.decode("utf-8")
         except UnicodeDecodeError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
+import struct
 import time
 import zipfile
 import zlib
@@ -26,7 +27,7 @@ from memslot_memory_core.transfer.item import (
 
 MANIFEST = "manifest.json"
 FORMAT, VERSION = "memslot-export", 1
-_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
+_DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, ValueError, OSError)
 """What reading a file of a zip raises when its bytes are not what they should be, or packed in a way unknown here."""
 _WANTED = (".md", ".markdown", ".jsonl")
 
@@ -58,7 +59,7 @@ def read_zip(file: Path) -> Iterator[Item | Unusable]:
     """
     try:
         archive = zipfile.ZipFile(file)
-    except (*_DAMAGE,) as error:
+    except _DAMAGE as error:
         raise MemslotError(f"{file} is not a whole zip file ({error}); copy or download it again") from None
     with archive:
         wanted = [info for info in archive.infolist() if _is_wanted(info)]
@@ -82,7 +83,7 @@ def read_zip(file: Path) -> Iterator[Item | Unusable]:
 
 
 def _is_wanted(info: zipfile.ZipInfo) -> bool:
-    return not info.is_dir() and info.filename.lower().endswith(_WANTED)
+    return info.filename.lower().endswith(_WANTED)  # a folder's name ends with a slash
 
 
 def _read_one(archive: zipfile.ZipFile, info: zipfile.ZipInfo, listed: dict[str, Any]) -> Item | Unusable:
@@ -94,6 +95,8 @@ def _read_one(archive: zipfile.ZipFile, info: zipfile.ZipInfo, listed: dict[str,
         return Unusable(path, "is a link or a device, not a file")
     if info.flag_bits & 1:
         return Unusable(path, "is encrypted; unpack the archive with its password and import the folder")
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        return Unusable(path, "is packed in an unusual way; unpack the archive and import the folder")
     if info.file_size > MAX_FILE_BYTES:
         return Unusable(path, f"is larger than {MAX_FILE_BYTES:,} bytes")
     try:

@@ -141,7 +141,7 @@ def test_only_changed_chunks_are_embedded(make_manager: Any) -> None:
 
 
 def test_lines_that_move_keep_their_rows_and_get_new_numbers(make_manager: Any) -> None:
-    manager = make_manager(provider := CountingProvider(), chunking={"tokens": 20, "overlap": 0})
+    manager = make_manager(CountingProvider(), chunking={"tokens": 20, "overlap": 0})
     lines = [
         f"Paragraph number {number} speaks of thing {number * 7}, and of nothing else at all." for number in range(20)
     ]

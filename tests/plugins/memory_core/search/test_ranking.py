@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
@@ -303,3 +304,41 @@ def test_what_is_shown_knows_its_best_lines_even_where_words_do_not_count(make_s
     assert shown.evidence is not None
     assert shown.evidence.lines == (0.0, 1.0)
     assert shown.explanation.line is None
+
+
+@pytest.mark.parametrize(
+    ("query_text", "better", "worse"),
+    [
+        ("support group", "the support group met", "the group got support"),
+        ("Maria roses", "Maria: red roses", "red roses, Maria"),
+    ],
+    ids=["words side by side", "a line filed under a word"],
+)
+def test_of_two_with_the_same_words_the_closer_wording_comes_first(
+    query_text: str, better: str, worse: str, make_search: MakeSearch
+) -> None:
+    query, candidates = make_search(query_text, [worse, better], others=FILLER)
+    alike = [replace(each, text_r=5.0) for each in candidates]
+
+    assert _ids(rank(alike, query, RankingSettings(WORDS, min_score=0.0))) == [1, 0]
+
+
+def test_a_common_word_need_not_be_held(make_search: MakeSearch) -> None:
+    query, candidates = make_search("zephyrine weather", ["A zephyrine."], others=["The weather."] * 30)
+
+    assert _ids(rank(candidates, query, RankingSettings(WORDS, min_score=0.99))) == [0]
+
+
+def test_faint_likeness_stays_below_the_floor_and_half_met_pairs_above_it(make_search: MakeSearch) -> None:
+    """The same parts make less of a score where meaning counts, and more where a script has no spaces."""
+    half_met = Candidate(1, "a.md", "memory", 1, 1, "花园 garden", 3.0, 0.3)
+    words = RankingQuery((AskedTerm("garden", "garden", 1.0, 1.0), AskedTerm("x", "x", 3.0, 3.0)), sum_idf=10.0)
+    pairs = RankingQuery(
+        (AskedTerm("花园", "花园", 3 / 7, 1.0, is_pair=True), AskedTerm("x", "x", 3.0, 3.0, is_pair=True)), sum_idf=10.0
+    )
+
+    def score(query: RankingQuery, weights: Weights) -> float:
+        return rank([half_met], query, RankingSettings(weights, min_score=0.0)).results[0].score
+
+    assert score(words, BOTH) < score(words, WORDS) < 0.3
+    assert score(pairs, WORDS) > score(words, WORDS)

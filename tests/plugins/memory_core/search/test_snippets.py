@@ -42,11 +42,16 @@ def test_the_numbers_are_those_of_the_file() -> None:
     assert _snippet("x" * 50 + "\nMaria", 10, first=41).lines == (42,)
 
 
-def test_an_answer_is_preferred_to_the_question_it_follows() -> None:
-    text = "What is the budget of Maria?\nFour hundred in all, not more.\nThe sea was calm and very blue."
+def test_a_line_that_tells_is_preferred_to_one_that_asks() -> None:
+    text = "It is with Maria now.\nDoes Maria have it?\n" + "The sea was calm and very blue. " * 3
 
-    assert "Four hundred" in _snippet(text, 64).text
-    assert "sea" not in _snippet(text, 64).text
+    assert _snippet(text, 25).text == f"It is with Maria now.\n{GAP}"
+
+
+def test_a_line_that_follows_a_match_is_worth_showing() -> None:
+    sea = ["the sea was very calm"] * 2
+
+    assert _snippet("\n".join([*sea, "The budget of Maria:", "four hundred in all", *sea]), 48).lines == (3, 4)
 
 
 def test_a_long_line_is_cut_around_what_matches() -> None:

@@ -1,0 +1,157 @@
+"""The second part of `memory.py`: how long it takes to build an index and to keep it in step with the disk."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import apsw
+from corpus import Language, Vectors, write_notes
+from memory_search import open_memory
+from memslot_memory_core.index.terms import TOKENIZER
+from ratios import Ratio, median_ratio
+
+BATCH = 500
+NEARLY_EQUAL = 1.25
+"""A goal of "no more than", with room for what two measurements of the same thing differ by."""
+FEW, MANY = 100, 10_000
+
+
+def seconds(step: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    step()
+    return time.perf_counter() - start
+
+
+def measure_building(folder: Path, rounds: int, taken: dict[str, list[float]]) -> list[Ratio]:
+    """A first index of the notes below `folder`, beside inserts of the same chunks into one FTS5 table."""
+    times: dict[str, list[float]] = {"with vectors": [], "without": [], "stored": [], "contentless": []}
+    texts: list[tuple[int, str]] = []
+    for _ in range(rounds):
+        for name, provider in (("with vectors", Vectors()), ("without", None)):
+            times[name].append(_build(folder, provider))
+        if not texts:
+            texts = _texts(folder / "built.sqlite")
+        times["stored"].append(_insert(folder / "inserts.sqlite", texts, ""))
+        times["contentless"].append(_insert(folder / "inserts.sqlite", texts, "content='', "))
+    for name, each in times.items():
+        taken[f"build, {name}, {len(texts)}"] = each
+
+    def ratio(name: str, label: str, base: str, against: str, goal: float | None = None) -> Ratio:
+        rate = f"{len(texts) / min(times[name]):,.0f} chunks/s"
+        return Ratio(
+            f"{label}, {len(texts):,} chunks", against, rounds, rate, min(times[name]) / min(times[base]), goal
+        )
+
+    return [
+        ratio("without", "build without embedding", "stored", "inserts into FTS5", 2.0),
+        ratio("without", "build without embedding", "contentless", "inserts into contentless FTS5"),
+        ratio("with vectors", "build, vectors at no cost", "stored", "inserts into FTS5"),
+    ]
+
+
+def _build(folder: Path, provider: Vectors | None) -> float:
+    _delete(folder / "built.sqlite")
+    memory = open_memory(folder, provider, "built")
+    taken = seconds(memory.sync)
+    memory.close()
+    return taken
+
+
+def _texts(index: Path) -> list[tuple[int, str]]:
+    db = apsw.Connection(str(index), flags=apsw.SQLITE_OPEN_READONLY)
+    found = [(number, text) for number, text in db.execute("SELECT id, text FROM chunks_1 ORDER BY id")]
+    db.close()
+    return found
+
+
+def _insert(file: Path, texts: list[tuple[int, str]], options: str) -> float:
+    _delete(file)
+    db = apsw.Connection(str(file))
+    db.pragma("journal_mode", "wal")
+    db.pragma("synchronous", "normal")
+    db.execute(f'CREATE VIRTUAL TABLE bare USING fts5(text, {options}tokenize="{TOKENIZER}")')
+
+    def insert() -> None:
+        for start in range(0, len(texts), BATCH):
+            with db:
+                db.executemany("INSERT INTO bare (rowid, text) VALUES (?, ?)", texts[start : start + BATCH])
+
+    taken = seconds(insert)
+    db.close()
+    _delete(file)
+    return taken
+
+
+def _delete(file: Path) -> None:
+    for each in file.parent.glob(f"{file.name}*"):
+        each.unlink()
+
+
+def measure_no_change(folder: Path, files: int, rounds: int, taken: dict[str, list[float]]) -> Ratio:
+    """A sync that finds nothing to do, beside a walk that asks for the status of every file."""
+    memory = open_memory(folder, None, "built")
+    memory.sync()
+    syncs, walks = [], []
+    for number in range(rounds + 1):
+        walk, sync = seconds(lambda: _stat_walk(folder / "memory")), seconds(memory.sync)
+        if number:
+            walks.append(walk)
+            syncs.append(sync)
+    memory.close()
+    taken[f"no-change sync, {files}"], taken[f"stat walk, {files}"] = syncs, walks
+    shown = f"{statistics.median(syncs) * 1000:.1f} ms"
+    return Ratio(f"no-change sync, {files:,} files", "stat walk", rounds, shown, median_ratio(syncs, walks), 3.0)
+
+
+def _stat_walk(folder: Path) -> int:
+    found = 0
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            found += os.stat(f"{parent}/{name}").st_size > 0  # noqa: PTH116  a Path would be half of the time
+    return found
+
+
+def measure_one_change(
+    folder: Path, language: Language, rounds: int, taken: dict[str, list[float]], many: int = MANY
+) -> list[Ratio]:
+    """One changed note among few and among many: what taking it up costs, beyond the look at all files."""
+    memories = {}
+    for files in (FEW, many):
+        workspace = folder / f"{files} notes"
+        write_notes(language, workspace, files, 1)
+        memories[files] = open_memory(workspace, Vectors())
+        memories[files].sync()
+    whole: dict[int, list[float]] = {FEW: [], many: []}
+    own: dict[int, list[float]] = {FEW: [], many: []}
+    for number in range(rounds + 1):
+        for files, memory in memories.items():
+            note = memory.workspace / "memory" / "0000" / f"note-{number % FEW:06}.md"
+            look = seconds(memory.sync)
+            note.write_text(language.note(1000), encoding="utf-8")
+            change = seconds(memory.sync)
+            time.sleep(0.06)  # a stamp that is too fresh would be looked at again
+            memory.sync()
+            if number:
+                whole[files].append(change)
+                own[files].append(max(1e-6, change - look))
+    for files, memory in memories.items():
+        taken[f"one change, {files}"] = whole[files]
+        taken[f"one change without the look at all files, {files}"] = own[files]
+        memory.close()
+        shutil.rmtree(memory.workspace)
+    return [
+        _compared("one changed file, its own cost", own, many, rounds, NEARLY_EQUAL),
+        _compared("one changed file, whole sync", whole, many, rounds, None),
+    ]
+
+
+def _compared(label: str, times: dict[int, list[float]], many: int, rounds: int, goal: float | None) -> Ratio:
+    few_median, many_median = statistics.median(times[FEW]), statistics.median(times[many])
+    shown = f"{many_median * 1000:.1f} ms"
+    return Ratio(f"{label}, in {many:,}", f"in {FEW}", rounds, shown, many_median / few_median, goal)

@@ -1,0 +1,141 @@
+"""What an agent reads when a conversation begins: the last two days' notes and, in private, MEMORY.md."""
+
+from __future__ import annotations
+
+import html
+import re
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+
+from memslot import redact, strip_recalled
+
+from memslot_memory_core.sources.lookup import find
+from memslot_memory_core.sources.text import read_text_file
+
+MAX_CHARS = 4000
+MAX_LINE_CHARS = 600
+_MAX_FILE_BYTES = 1024 * 1024
+_MARKER = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s+")
+_HEADING = re.compile(r"#{1,6}(?:\s|$)")
+_AROUND_LINE = 3
+"""Characters that the fence puts around each line."""
+
+
+@dataclass(frozen=True)
+class _Note:
+    """A file to read. Of a day's notes the end counts, of the lasting ones the beginning."""
+
+    path: str
+    lines: tuple[str, ...]
+    keeps_end: bool
+
+
+class SessionNotes:
+    """Gives each conversation the notes it begins with, once."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._told: set[str] = set()
+
+    def first_time(self, session_id: str) -> bool:
+        """Whether this conversation has not begun before in this process."""
+        with self._lock:
+            is_new = session_id not in self._told
+            self._told.add(session_id)
+            return is_new
+
+    def forget(self, session_id: str) -> None:
+        """The conversation is over; another of that name begins anew."""
+        with self._lock:
+            self._told.discard(session_id)
+
+
+def read_session_notes(
+    workspace: Path, *, private: bool, today: date | None = None, max_chars: int = MAX_CHARS
+) -> tuple[list[str], int]:
+    """Lines for the fence, newest last, and how many characters they take there: `max_chars` at most.
+
+    Where not all fits, today's notes go before the lasting ones, and those before yesterday's; what was left out is
+    told in a line. Secrets and recalled text are taken out.
+    """
+    day = today or date.today()
+    dailies = [_read(workspace, f"memory/{each.isoformat()}.md", keeps_end=True) for each in (day - timedelta(1), day)]
+    lasting = _lasting(workspace) if private else None
+    room = max_chars
+    chosen: dict[str, list[str]] = {}
+    for note in (dailies[1], lasting, dailies[0]):
+        if note is not None:
+            chosen[note.path] = _choose(note, room)
+            room -= _cost(chosen[note.path])
+    lines = [line for note in (lasting, *dailies) if note is not None for line in chosen[note.path]]
+    return lines, _cost(lines)
+
+
+def _lasting(workspace: Path) -> _Note | None:
+    for name in ("MEMORY.md", "memory.md"):
+        note = _read(workspace, name, keeps_end=False)
+        if note is not None:
+            return note
+    return None
+
+
+def _read(workspace: Path, path: str, *, keeps_end: bool) -> _Note | None:
+    """A note's lines without what says nothing; None where there is none, or it may not be read."""
+    try:
+        source = find(workspace, path)
+        document = read_text_file(source, _MAX_FILE_BYTES) if source is not None else None
+    except OSError:
+        return None
+    if document is None:
+        return None
+    text = redact(strip_recalled("\n".join(document.lines)))
+    lines = _without_empty_sections([" ".join(_MARKER.sub("", line, count=1).split()) for line in text.split("\n")])
+    return _Note(path, tuple(lines), keeps_end) if lines else None
+
+
+def _without_empty_sections(lines: Sequence[str]) -> list[str]:
+    kept: list[str] = []
+    below = 0
+    """The level of the heading that stands right below, if one does: 7 at the end, 0 below text."""
+    level = 7
+    for line in reversed([line for line in lines if line]):
+        is_heading = _HEADING.match(line) is not None
+        below = len(line) - len(line.lstrip("#")) if is_heading else 0
+        if is_heading and level and below >= level:
+            continue
+        if is_heading and level == 7:
+            continue
+        kept.append(line)
+        level = below
+    return kept[::-1]
+
+
+def _choose(note: _Note, room: int) -> list[str]:
+    """As many lines as fit, below the note's name, and a line that says how many do not."""
+    head = f"From {note.path}:"
+    short = [_shortened(line) for line in note.lines]
+    if _cost([head, *short]) <= room:
+        return [head, *short]
+    gone = f"({len(short)} lines of {note.path} are left out here; memory_get reads them)"
+    room -= _cost([head, gone])
+    kept: list[str] = []
+    for line in reversed(short) if note.keeps_end else short:
+        room -= _cost([line])
+        if room < 0:
+            break
+        kept.append(line)
+    if not kept:
+        return []
+    gone = f"({len(short) - len(kept)} lines of {note.path} are left out here; memory_get reads them)"
+    return [head, gone, *kept[::-1]] if note.keeps_end else [head, *kept, gone]
+
+
+def _shortened(line: str) -> str:
+    return line if len(line) <= MAX_LINE_CHARS else line[: MAX_LINE_CHARS - 1] + "…"
+
+
+def _cost(lines: Sequence[str]) -> int:
+    return sum(len(html.escape(line, quote=True)) + _AROUND_LINE for line in lines)

@@ -1,0 +1,164 @@
+"""The memory as an agent sees it: it answers, it says how it is, and it never raises for a fault of the disk."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from memslot import MemslotError
+from memslot.testing.providers import HashingProvider
+from memslot_memory_core import manager as module
+from memslot_memory_core.index.lock import writer_lock
+from memslot_memory_core.manager import MemoryManager
+
+
+def write(manager: MemoryManager, text: str, name: str = "memory/a.md") -> Path:
+    file = manager.workspace / name
+    file.write_text(text)
+    return file
+
+
+def test_the_first_search_waits_for_the_first_index(make_manager: Any) -> None:
+    manager = make_manager()
+    write(manager, "The lighthouse is red.\n")
+    started = time.monotonic()
+    assert manager.search("lighthouse").hits
+    assert time.monotonic() - started < module.FIRST_INDEX_SECONDS
+
+
+def test_a_search_never_waits_for_a_sync(make_manager: Any) -> None:
+    manager = make_manager()
+    write(manager, "The lighthouse is red.\n")
+    manager.sync()
+    write(manager, "The windmill is white.\n", "memory/b.md")
+    with writer_lock(manager.place.index_file, wait_seconds=0):
+        started = time.monotonic()
+        assert manager.search("lighthouse").hits
+        assert manager.search("lighthouse", fresh_seconds=5.0).hits
+        assert time.monotonic() - started < 1.0
+    assert manager.search("windmill", fresh_seconds=5.0).hits
+
+
+def test_a_search_takes_up_changes_soon(make_manager: Any) -> None:
+    manager = make_manager(sync={"watch": False, "onSearch": True})
+    write(manager, "The lighthouse is red.\n")
+    manager.sync()
+    write(manager, "The windmill is white.\n", "memory/b.md")
+    manager.search("lighthouse")
+    deadline = time.monotonic() + 5.0
+    while not manager.search("windmill").hits and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert manager.search("windmill").hits
+
+
+def test_an_empty_query_is_the_callers_mistake(make_manager: Any) -> None:
+    with pytest.raises(MemslotError, match="empty"):
+        make_manager().search(" \n")
+
+
+def test_what_nobody_thought_of_is_an_answer_and_no_exception(
+    make_manager: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manager = make_manager()
+    write(manager, "The lighthouse is red.\n")
+    manager.sync()
+
+    def fails(*_: Any, **__: Any) -> None:
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setattr(manager._searcher, "search", fails)
+    outcome = manager.search("lighthouse")
+    assert outcome.mode == "unavailable"
+    assert "division by zero" in (outcome.warning or "")
+    monkeypatch.setattr(module, "look_over", fails)
+    assert any("division by zero" in problem for problem in manager.status(deep=True).problems)
+
+
+def test_a_sync_that_works_ends_what_failed_before(make_manager: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    manager = make_manager()
+    write(manager, "The lighthouse is red.\n")
+    with monkeypatch.context() as patch:
+
+        def fails(*_: Any, **__: Any) -> None:
+            raise OSError(5, "Input/output error")
+
+        patch.setattr(manager._sync, "run", fails)
+        manager.request_sync()
+        assert manager._upkeep.wait(5.0)
+    assert any("Input/output error" in problem for problem in manager.status().problems)
+    manager.sync()
+    assert manager.status().is_healthy
+
+
+def test_a_sync_that_was_stopped_does_not_pass_for_a_whole_one(make_manager: Any) -> None:
+    manager = make_manager()
+    for number in range(2500):
+        (manager.workspace / "memory" / f"{number}.md").write_text(f"Note {number}.\n")
+    steps: list[Any] = []
+    assert not manager.sync(progress=steps.append, cancelled=lambda: bool(steps)).complete
+    assert manager.status().details["syncedAt"] is None
+    manager.sync()
+    assert manager.status().details["syncedAt"] is not None
+
+
+def test_the_last_user_closes_it(make_manager: Any) -> None:
+    manager = make_manager()
+    write(manager, "The lighthouse is red.\n")
+    assert manager.lend()
+    manager.close()
+    assert manager.search("lighthouse").hits
+    manager.close()
+    assert not manager.lend()
+    assert "closed" in (manager.search("lighthouse").warning or "")
+
+
+def test_no_thread_outlives_a_manager(make_manager: Any) -> None:
+    before = set(threading.enumerate())
+    manager = make_manager(
+        HashingProvider(), sync={"watch": True, "watchDebounceMs": 50, "intervalMinutes": 1, "onSessionStart": True}
+    )
+    write(manager, "The lighthouse is red.\n")
+    manager.start_session()
+    manager.start_session()
+    assert manager.search("lighthouse").hits
+    manager.close()
+    deadline = time.monotonic() + 5.0
+    while set(threading.enumerate()) - before and time.monotonic() < deadline:
+        time.sleep(0.01)
+    ours = [each.name for each in set(threading.enumerate()) - before if each.name.startswith("memslot")]
+    assert not ours
+
+
+def test_many_threads_may_do_everything_at_once(make_manager: Any) -> None:
+    manager = make_manager(HashingProvider())
+    for number in range(30):
+        write(manager, f"The lighthouse number {number} is red.\n", f"memory/{number}.md")
+    manager.sync()
+    wrong: list[BaseException | str] = []
+
+    def use(number: int) -> None:
+        try:
+            for step in range(6):
+                if number == 0:
+                    manager.sync(force=step % 2 == 0)
+                elif number == 1:
+                    manager.status(deep=True)
+                elif number == 2:
+                    write(manager, f"The windmill {step} is white.\n", "memory/wind.md")
+                    manager.request_sync()
+                elif not manager.search("lighthouse red").hits:
+                    wrong.append("nothing found")
+        except BaseException as error:
+            wrong.append(error)
+
+    threads = [threading.Thread(target=use, args=(number,)) for number in range(7)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    manager.sync()
+    assert manager.status(deep=True).is_healthy

@@ -1,0 +1,141 @@
+"""One sync at a time in the background, however many ask, and always an end."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from memslot_memory_core import upkeep as module
+from memslot_memory_core.index.connection import IndexBusyError
+from memslot_memory_core.index.report import SyncProgress, SyncReport
+from memslot_memory_core.upkeep import Upkeep
+
+
+class Work:
+    """A sync that does as it is told, and remembers."""
+
+    def __init__(self) -> None:
+        self.runs = 0
+        self.at_once = 0
+        self.most_at_once = 0
+        self.go_on = threading.Event()
+        self.go_on.set()
+        self.errors: list[Exception] = []
+
+    def __call__(self, cancelled: Callable[[], bool], progress: Callable[[SyncProgress], None]) -> SyncReport:
+        self.runs += 1
+        self.at_once += 1
+        self.most_at_once = max(self.most_at_once, self.at_once)
+        try:
+            progress(SyncProgress(1, 2, 3))
+            while not self.go_on.wait(0.01):
+                if cancelled():
+                    return SyncReport(complete=False)
+            if self.errors:
+                raise self.errors.pop(0)
+            return SyncReport(indexed=self.runs)
+        finally:
+            self.at_once -= 1
+
+
+def test_waiting_for_what_is_done_already_takes_no_time() -> None:
+    work = Work()
+    upkeep = Upkeep(work)
+    upkeep.request()
+    while not work.runs or upkeep.is_busy:
+        time.sleep(0.001)
+    started = time.monotonic()
+    assert upkeep.wait(5.0)
+    assert time.monotonic() - started < 1.0
+    upkeep.close()
+
+
+def test_requests_during_a_run_mean_one_more_run() -> None:
+    work = Work()
+    work.go_on.clear()
+    upkeep = Upkeep(work)
+    for _ in range(50):
+        upkeep.request()
+        time.sleep(0.001)
+    assert upkeep.progress == SyncProgress(1, 2, 3)
+    assert not upkeep.wait(0.05)
+    work.go_on.set()
+    assert upkeep.wait(5.0)
+    assert work.runs == 2
+    assert work.most_at_once == 1
+    assert upkeep.progress is None
+    upkeep.close()
+
+
+def test_a_request_that_came_just_now_is_enough() -> None:
+    work = Work()
+    upkeep = Upkeep(work)
+    upkeep.request()
+    assert upkeep.wait(5.0)
+    upkeep.request(at_most_every=60.0)
+    assert upkeep.wait(5.0)
+    assert work.runs == 1
+    upkeep.close()
+
+
+def test_a_failure_is_remembered_until_a_run_succeeds() -> None:
+    work = Work()
+    work.errors = [RuntimeError("the disk is on fire")]
+    upkeep = Upkeep(work)
+    upkeep.request()
+    assert upkeep.wait(5.0)
+    assert upkeep.failure == "the last sync failed: the disk is on fire"
+    upkeep.request()
+    assert upkeep.wait(5.0)
+    assert upkeep.failure is None
+    assert upkeep.last == SyncReport(indexed=2)
+    upkeep.close()
+
+
+def test_another_writer_is_waited_for_and_named_when_it_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_BUSY_RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(module, "_BUSY_RETRIES", 3)
+    work = Work()
+    work.errors = [IndexBusyError("busy")] * 2
+    upkeep = Upkeep(work)
+    upkeep.request()
+    assert upkeep.wait(5.0)
+    assert (work.runs, upkeep.failure) == (3, None)
+    work.errors = [IndexBusyError("busy")] * 3
+    upkeep.request()
+    assert upkeep.wait(5.0)
+    assert "another process" in (upkeep.failure or "")
+    upkeep.close()
+
+
+def test_runs_come_by_the_clock() -> None:
+    work = Work()
+    upkeep = Upkeep(work, interval_seconds=0.03)
+    upkeep.keep_interval()
+    deadline = time.monotonic() + 5.0
+    while work.runs < 3 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    upkeep.close()
+    assert work.runs >= 3
+
+
+@pytest.mark.parametrize("moment", ["idle", "running", "waiting for another writer"])
+def test_closing_ends_the_thread(moment: str) -> None:
+    work: Any = Work()
+    upkeep = Upkeep(work)
+    if moment == "running":
+        work.go_on.clear()
+    elif moment == "waiting for another writer":
+        work.errors = [IndexBusyError("busy")] * 100
+    upkeep.request()
+    while not work.runs:
+        time.sleep(0.001)
+    started = time.monotonic()
+    upkeep.close()
+    assert time.monotonic() - started < 2.0
+    assert not any(each.name == "memslot-sync" and each.is_alive() for each in threading.enumerate())
+    upkeep.request()
+    assert work.runs == 1
