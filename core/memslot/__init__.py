@@ -12,6 +12,10 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from memslot.agent.compaction import CompactionFlush as CompactionFlush
+    from memslot.agent.compaction import FlushTurn as FlushTurn
+    from memslot.agent.compaction import count_tokens as count_tokens
+    from memslot.agent.compaction import is_silent_reply as is_silent_reply
     from memslot.agent.events import AgentStart as AgentStart
     from memslot.agent.events import Message as Message
     from memslot.agent.events import RunInfo as RunInfo
@@ -59,6 +63,7 @@ if TYPE_CHECKING:
     from memslot.errors import ProviderBusyError as ProviderBusyError
     from memslot.errors import ProviderError as ProviderError
     from memslot.errors import ProviderRefusedError as ProviderRefusedError
+    from memslot.errors import SessionError as SessionError
     from memslot.errors import SlotError as SlotError
     from memslot.errors import ToolArgumentsError as ToolArgumentsError
     from memslot.errors import ToolError as ToolError
@@ -75,11 +80,16 @@ if TYPE_CHECKING:
     from memslot.memory.fence import strip_recalled as strip_recalled
     from memslot.memory.redact import redact as redact
     from memslot.plugins.context import PluginContext as PluginContext
+    from memslot.sessions.record import SessionRecord as SessionRecord
+    from memslot.sessions.store import SessionStore as SessionStore
+    from memslot.sessions.summary import SessionSummary as SessionSummary
+    from memslot.sessions.transcript import Transcript as Transcript
     from memslot.tools import Tool as Tool
     from memslot.tools import ToolCall as ToolCall
     from memslot.tools import ToolResult as ToolResult
 
 _HOMES = {
+    "agent.compaction": ["CompactionFlush", "FlushTurn", "count_tokens", "is_silent_reply"],
     "agent.events": ["AgentStart", "Message", "RunInfo", "Session", "ToolCallVerdict"],
     "agent.messages": ["message_text"],
     "agent.prompt": ["PromptSection"],
@@ -116,6 +126,7 @@ _HOMES = {
         "ProviderBusyError",
         "ProviderError",
         "ProviderRefusedError",
+        "SessionError",
         "SlotError",
         "ToolArgumentsError",
         "ToolError",
@@ -128,6 +139,10 @@ _HOMES = {
     "memory.fence": ["fence", "strip_recalled"],
     "memory.redact": ["redact"],
     "plugins.context": ["PluginContext"],
+    "sessions.record": ["SessionRecord"],
+    "sessions.store": ["SessionStore"],
+    "sessions.summary": ["SessionSummary"],
+    "sessions.transcript": ["Transcript"],
     "tools": ["Tool", "ToolCall", "ToolResult"],
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}

@@ -7,6 +7,7 @@ MemslotError
 │   ├── ManifestError      its manifest is missing, broken or lies
 │   ├── PluginLoadError    its code could not be imported or registered
 │   └── HookError          one of its hooks raised or ran out of time (strict mode only)
+├── SessionError           a conversation cannot be read, written or taken over
 ├── SlotError              a slot names a plugin that is missing or of another kind
 ├── NameClashError         two active plugins register one tool, command or provider name
 ├── ToolError              a tool call went wrong
@@ -61,6 +62,10 @@ class PluginLoadError(PluginError):
 
 class HookError(PluginError):
     """A hook raised or ran out of time, and strict mode asked to hear of it."""
+
+
+class SessionError(MemslotError):
+    """A conversation cannot be read, written or taken over."""
 
 
 class SlotError(MemslotError):

@@ -31,7 +31,7 @@ def test_list_shows_every_plugin_with_a_reason(memslot) -> None:
     assert {plugin["id"] for plugin in listed["plugins"]} >= ALL_INSTALLED
     assert all(plugin["reason"] for plugin in listed["plugins"])
     assert listed["slots"]["memory"] == {"owner": "memory-core", "error": None, "problem": None}
-    assert find(memslot, "memory-core")["provides"]["tools"] == ["memory_search", "memory_get"]
+    assert find(memslot, "memory-core")["provides"]["tools"] == ["memory_search", "memory_get", "memory_write"]
     words = memslot.ok("plugins", "list")
     assert all(plugin_id in words for plugin_id in ALL_INSTALLED)
     assert "owns the memory slot" in words

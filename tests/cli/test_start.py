@@ -168,7 +168,7 @@ def test_run_gives_the_same_as_json(memslot) -> None:
     assert given["memory"] == "memory-core"
     assert given["prompt"] == "when is the release?"
     assert "The release is in May." in given["context"]
-    assert {tool["name"] for tool in given["tools"]} == {"memory_search", "memory_get"}
+    assert {tool["name"] for tool in given["tools"]} == {"memory_search", "memory_get", "memory_write"}
     assert all(tool["inputSchema"]["type"] == "object" for tool in given["tools"])
 
 
@@ -219,7 +219,7 @@ def test_a_plugins_command_is_listed_and_works(memslot) -> None:
     (memslot.home / "workspace" / "MEMORY.md").write_text("# Memory\n\nThe release is in May.\n")
     assert re.search(r"memory .*notes", memslot.ok("--help"))
     found = memslot.json("memory", "search", "release")
-    assert found["results"][0]["snippet"] == "The release is in May."
+    assert found["results"][0]["snippet"] == "# Memory\n\nThe release is in May."
     assert memslot.json("memory", "search", "unicorn")["results"] == []
 
 

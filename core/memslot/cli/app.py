@@ -16,6 +16,7 @@ BUILT_IN = {
     "plugins": ("memslot.cli.plugins", "List, switch, install, check and write plugins."),
     "embed": ("memslot.cli.embed", "Ask embedding providers what they can do."),
     "config": ("memslot.cli.config", "Read and change the settings."),
+    "sessions": ("memslot.cli.sessions", "List, show, export, import and delete conversations."),
     "import": ("memslot.cli.import_openclaw", "Take over notes, transcripts and settings of other programs."),
     "doctor": ("memslot.cli.doctor", "Say what is wrong and what to do."),
     "paths": ("memslot.cli.paths", "Print where everything is kept."),

@@ -19,7 +19,7 @@ MANIFEST_NAME = "memslot.plugin.json"
 MAX_BYTES = 256 * 1024
 ID_PATTERN = r"^[a-z0-9][a-z0-9-]{0,63}$"
 RESERVED_COMMANDS = frozenset(
-    {"init", "run", "plugins", "embed", "config", "import", "doctor", "paths", "trust", "completion"}
+    {"init", "run", "plugins", "embed", "config", "sessions", "import", "doctor", "paths", "trust", "completion"}
 )
 """memslot's own commands, which no plugin can take."""
 _NO_SETTINGS: dict[str, Any] = {"type": "object", "additionalProperties": False}

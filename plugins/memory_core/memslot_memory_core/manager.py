@@ -34,6 +34,8 @@ FIRST_INDEX_SECONDS = 3.0
 """A search waits this long for an index that was never built: better than an empty answer."""
 _SEARCH_SYNC_SECONDS = 1.0
 """Searches in quick succession look for changes once in this time."""
+_SYNC_SHARE = 20.0
+"""And no more often than this many times as long as a look takes: with very many files it would be all we do."""
 
 
 @dataclass(frozen=True)
@@ -100,8 +102,8 @@ class MemoryManager:
         """What fits a query, best first. It never waits for a sync, except for an index that was never built.
 
         Where others listen in (a session that is not direct) what is about the person stays out. With
-        `fresh_seconds` it first takes up changes on disk for so long. Raises a MemslotError for an empty query;
-        whatever else goes wrong, the outcome says so.
+        `fresh_seconds` it first takes up changes on disk for so long; 0 means the index as it is. Raises a
+        MemslotError for an empty query; whatever else goes wrong, the outcome says so.
         """
         private = session is None or session.is_private
         if not query.strip():
@@ -162,6 +164,8 @@ class MemoryManager:
             )
 
     def _freshen(self, fresh_seconds: float | None) -> None:
+        if fresh_seconds == 0:
+            return
         if fresh_seconds is not None:
             try:
                 self.sync(seconds=fresh_seconds, wait_seconds=0.0)
@@ -172,7 +176,9 @@ class MemoryManager:
             self._upkeep.request()
             self._upkeep.wait(FIRST_INDEX_SECONDS)
         elif self.settings.sync.on_search:
-            self._upkeep.request(at_most_every=_SEARCH_SYNC_SECONDS)
+            last = self._upkeep.last
+            pause = max(_SEARCH_SYNC_SECONDS, _SYNC_SHARE * last.seconds if last is not None else 0.0)
+            self._upkeep.request(at_most_every=pause)
 
     def _was_indexed(self) -> bool:
         with self._index.snapshot() as snapshot:

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 from memslot import AgentStart, MemslotError, PluginContext, PromptSection, RunInfo, Session, Tool, fence, hookimpl
 
 from memslot_memory_core.backend import Backend, backend_of
+from memslot_memory_core.session_notes import SessionNotes, read_session_notes
 
 if TYPE_CHECKING:
     import click
 
 RECALLED = 3
+RECALL_CHARS = 1000
 MIN_PROMPT_CHARS = 5
 GUIDE = (
     "Your notes are in MEMORY.md and memory/*.md. Before answering anything about earlier work, decisions, dates, "
@@ -60,13 +62,36 @@ def agent_end(ctx: PluginContext, run: RunInfo) -> None:
 
 
 @hookimpl
+def session_end(ctx: PluginContext, session: Session) -> None:
+    _session_notes(ctx).forget(session.id)
+
+
+@hookimpl
 def before_agent_start(ctx: PluginContext, run: RunInfo) -> AgentStart | None:
-    """Put the best passages before the prompt; notes are private, so only where nobody listens in."""
-    if not run.session.is_private or len(run.prompt.strip()) < MIN_PROMPT_CHARS or not ctx.memory_search.enabled:
+    """Put the notes of the last days before the first prompt of a conversation, and the best passages before each."""
+    if not ctx.memory_search.enabled:
         return None
+    notes, taken = _notes_at_start(ctx, run)
+    return AgentStart(prepend_context=fence([*notes, *_recalled(ctx, run)], max_chars=taken + RECALL_CHARS))
+
+
+def _session_notes(ctx: PluginContext) -> SessionNotes:
+    return ctx.shared("session notes", SessionNotes)
+
+
+def _notes_at_start(ctx: PluginContext, run: RunInfo) -> tuple[list[str], int]:
+    if not _session_notes(ctx).first_time(run.session.id):
+        return [], 0
+    return read_session_notes(ctx.workspace, private=run.session.is_private)
+
+
+def _recalled(ctx: PluginContext, run: RunInfo) -> list[str]:
+    """The best passages for a prompt; notes are private, so only where nobody listens in."""
+    if not run.session.is_private or len(run.prompt.strip()) < MIN_PROMPT_CHARS:
+        return []
     try:
         outcome = backend_of(ctx).search(run.prompt, max_results=RECALLED, session=run.session)
     except MemslotError as error:
         ctx.logger.warning("nothing is recalled: %s", error)
-        return None
-    return AgentStart(prepend_context=fence(f"{hit.citation}: {hit.snippet}" for hit in outcome.hits))
+        return []
+    return [f"{hit.citation}: {hit.snippet}" for hit in outcome.hits]

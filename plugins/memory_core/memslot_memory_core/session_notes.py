@@ -58,18 +58,21 @@ def read_session_notes(
 ) -> tuple[list[str], int]:
     """Lines for the fence, newest last, and how many characters they take there: `max_chars` at most.
 
-    Where not all fits, today's notes go before the lasting ones, and those before yesterday's; what was left out is
-    told in a line. Secrets and recalled text are taken out.
+    Where not all fits, what was left out is told in a line. Secrets and recalled text are taken out.
     """
     day = today or date.today()
     dailies = [_read(workspace, f"memory/{each.isoformat()}.md", keeps_end=True) for each in (day - timedelta(1), day)]
     lasting = _lasting(workspace) if private else None
-    room = max_chars
+    # Each has a share that the others cannot take; what one does not need goes to the others in this order.
+    wanted = [(note, share) for note, share in ((dailies[1], 2), (lasting, 2), (dailies[0], 1)) if note is not None]
+    parts = sum(share for _, share in wanted)
+    needs = [_cost([f"From {note.path}:", *map(_shortened, note.lines)]) for note, _ in wanted]
+    rooms = [min(need, max_chars * share // parts) for need, (_, share) in zip(needs, wanted, strict=True)]
     chosen: dict[str, list[str]] = {}
-    for note in (dailies[1], lasting, dailies[0]):
-        if note is not None:
-            chosen[note.path] = _choose(note, room)
-            room -= _cost(chosen[note.path])
+    for place, (note, _) in enumerate(wanted):
+        rooms[place] += max_chars - sum(rooms)
+        chosen[note.path] = _choose(note, rooms[place])
+        rooms[place] = _cost(chosen[note.path])
     lines = [line for note in (lasting, *dailies) if note is not None for line in chosen[note.path]]
     return lines, _cost(lines)
 
@@ -91,25 +94,21 @@ def _read(workspace: Path, path: str, *, keeps_end: bool) -> _Note | None:
         return None
     if document is None:
         return None
-    text = redact(strip_recalled("\n".join(document.lines)))
+    text = redact(strip_recalled("\n".join(document.lines))).replace("\0", "")
     lines = _without_empty_sections([" ".join(_MARKER.sub("", line, count=1).split()) for line in text.split("\n")])
     return _Note(path, tuple(lines), keeps_end) if lines else None
 
 
 def _without_empty_sections(lines: Sequence[str]) -> list[str]:
+    """The lines that are not blank, without headings that have nothing below them."""
     kept: list[str] = []
-    below = 0
-    """The level of the heading that stands right below, if one does: 7 at the end, 0 below text."""
-    level = 7
+    below: int | None = None  # the level of the heading below a line, 0 for text, None at the end
     for line in reversed([line for line in lines if line]):
-        is_heading = _HEADING.match(line) is not None
-        below = len(line) - len(line.lstrip("#")) if is_heading else 0
-        if is_heading and level and below >= level:
-            continue
-        if is_heading and level == 7:
+        level = len(line) - len(line.lstrip("#")) if _HEADING.match(line) else 0
+        if level and (below is None or 0 < below <= level):
             continue
         kept.append(line)
-        level = below
+        below = level
     return kept[::-1]
 
 
@@ -119,18 +118,21 @@ def _choose(note: _Note, room: int) -> list[str]:
     short = [_shortened(line) for line in note.lines]
     if _cost([head, *short]) <= room:
         return [head, *short]
-    gone = f"({len(short)} lines of {note.path} are left out here; memory_get reads them)"
-    room -= _cost([head, gone])
+    room -= _cost([head, _left_out(note, len(short))])
     kept: list[str] = []
     for line in reversed(short) if note.keeps_end else short:
         room -= _cost([line])
         if room < 0:
             break
         kept.append(line)
+    gone = _left_out(note, len(short) - len(kept))
     if not kept:
-        return []
-    gone = f"({len(short) - len(kept)} lines of {note.path} are left out here; memory_get reads them)"
+        return [gone] if room + _cost([head, line]) >= 0 else []
     return [head, gone, *kept[::-1]] if note.keeps_end else [head, *kept, gone]
+
+
+def _left_out(note: _Note, count: int) -> str:
+    return f"({count} lines of {note.path} are left out here; memory_get reads them)"
 
 
 def _shortened(line: str) -> str:

@@ -39,7 +39,7 @@ def make_search_command(ctx: PluginContext) -> click.Command:
             max_results=max_results,
             min_score=min_score,
             explain=explain,
-            fresh_seconds=None if no_sync else FRESH_SECONDS,
+            fresh_seconds=0.0 if no_sync else FRESH_SECONDS,
         )
         if as_json:
             cites = does_cite(ctx.host_config.memory.citations, Session(ctx.agent_id))

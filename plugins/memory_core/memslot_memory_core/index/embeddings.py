@@ -126,11 +126,12 @@ class EmbeddingStore:
             return
         now = int(time.time())
         with transaction(self._db) as db:
+            spaces = {space: space_number(db, *space) for space in {key[:3] for key in rows}}
             db.executemany(
                 "INSERT INTO embeddings (space_id, text_hash, vector, used_at) VALUES (?, ?, ?, ?) "
                 "ON CONFLICT (space_id, text_hash) DO UPDATE SET vector = excluded.vector, used_at = excluded.used_at",
                 [
-                    (space_number(db, *key[:3]), bytes.fromhex(key.text_hash), row.astype("<f4").tobytes(), now)
+                    (spaces[key[:3]], bytes.fromhex(key.text_hash), row.astype("<f4").tobytes(), now)
                     for key, row in rows.items()
                 ],
             )

@@ -209,7 +209,7 @@ class QmdMemory:
     def _freshen(self, fresh_seconds: float | None) -> None:
         """Wait a little for an update where that was asked for, or where there was never one."""
         never = not self._home.read_state().collections and self._updater.problem is None
-        if fresh_seconds is None and not never:
+        if fresh_seconds == 0 or (fresh_seconds is None and not never):
             return
         wait = FIRST_UPDATE_SECONDS if fresh_seconds is None else fresh_seconds
         if loop := self.start():

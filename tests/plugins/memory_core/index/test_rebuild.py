@@ -22,6 +22,7 @@ class Provider(HashingProvider):
         self.model = f"{name}-model"
         self.texts: list[str] = []
         self.most: int | None = None
+        self.max_batch_items = 4
 
     def embed_query(self, text: str) -> Any:
         return self._embed(text)
@@ -168,15 +169,20 @@ def test_a_rebuild_nobody_wants_any_more_leaves_nothing(make_manager: Any, index
 
 
 def test_vectors_of_a_rebuild_under_way_are_not_dropped_as_unused(make_manager: Any, indexed: MemoryManager) -> None:
-    paid = Provider("paid", dims=48)
-    new = make_manager(paid, sends_text_away=True, cache={"enabled": False})
-    paid.most = 12
-    extra = new.workspace / "memory" / "zz.md"
-    extra.write_text("One note more than the quota allows.\n")
-    new.sync(force=True)
-    extra.write_text("Another text, so that something has changed.\n")
-    new.sync()  # not forced: the old index serves, and its vectors are tidied up
-    assert new.status(deep=True).problems
+    provider = Provider("paid", dims=48)
+    provider.most = 8
+    manager = make_manager(provider, sends_text_away=True, cache={"enabled": False})
+    assert not manager.sync(force=True).rebuilt
+    paid = len(provider.texts)
+    assert 0 < paid <= 8
+    (manager.workspace / "memory" / "0.md").unlink()
+    report = manager.sync()  # not forced: the old index serves, and vectors that nobody uses are dropped
+    assert report.removed == 1
+    assert report.mismatch is not None
+    assert report.mismatch.chunks < 12 - 1, "what was paid for is not offered again"
+    provider.most = None
+    assert manager.sync(force=True).rebuilt
+    assert manager.status(deep=True).is_healthy
 
 
 def test_a_reader_with_a_snapshot_sees_the_old_generation_to_its_end(indexed: MemoryManager) -> None:

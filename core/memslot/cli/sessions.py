@@ -1,0 +1,274 @@
+"""`memslot sessions`."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from memslot.cli.output import (
+    clean,
+    clean_lines,
+    counted,
+    echo,
+    print_json,
+    print_pairs,
+    print_table,
+    say_done,
+    say_warning,
+)
+
+if TYPE_CHECKING:
+    from memslot.sessions.importing import SessionsImport
+    from memslot.sessions.store import SessionStore
+    from memslot.sessions.transcript import Entry
+
+_PROGRAMS = ("claude-code", "codex", "openclaw", "chatgpt", "memslot")
+_FORMATS = ("json5", "jsonl", "markdown")
+_agent = click.option("--agent", help="An agent's id; the default agent unless told.")
+_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+@click.group("sessions")
+def command() -> None:
+    """List, show, export, import and delete conversations.
+
+    \b
+    Examples:
+      memslot sessions list
+      memslot sessions show 4f1c --last 10
+      memslot sessions import ~/.claude/projects --dry-run
+    """
+
+
+@command.command("list")
+@click.option("--limit", type=click.IntRange(min=1), help="Only so many, those last used.")
+@_agent
+@_json
+def list_sessions(limit: int | None, agent: str | None, as_json: bool) -> None:
+    """List an agent's conversations, last used first.
+
+    \b
+    Examples:
+      memslot sessions list --limit 20
+      memslot sessions list --json | jq -r '.sessions[].id'
+    """
+    store = _store(agent)
+    if problem := store.problem():
+        say_warning(problem)
+    every = store.sessions()
+    found = every[:limit]
+    if as_json:
+        print_json({"agent": store.agent_id, "total": len(every), "sessions": [each.to_json() for each in found]})
+        return
+    if not found:
+        click.echo("There are no conversations yet.", err=True)
+        return
+    rows = [
+        (each.id, _when(each.updated_at), str(each.messages), each.record.channel, each.problem or each.title)
+        for each in found
+    ]
+    print_table(("id", "last used", "messages", "channel", "title"), rows)
+    if len(found) < len(every):
+        click.echo(f"{counted(len(every) - len(found), 'more conversation')}; see them without --limit.", err=True)
+
+
+@command.command()
+@click.argument("session_id", metavar="ID")
+@click.option("--last", type=click.IntRange(min=1), metavar="N", help="Only the last N messages.")
+@_agent
+@_json
+def show(session_id: str, last: int | None, agent: str | None, as_json: bool) -> None:
+    """Show what is known of a conversation and what was said in it. The beginning of its ID will do.
+
+    \b
+    Examples:
+      memslot sessions show 4f1c
+      memslot sessions show 4f1c --last 10 --json
+    """
+    from memslot.sessions.record import SessionRecord
+    from memslot.sessions.times import to_iso
+
+    store = _store(agent)
+    found = _meant(store, session_id)
+    transcript, record = store.read(found), store.record(found) or SessionRecord(found)
+    for problem in transcript.problems:
+        say_warning(f"{store.path_of(found)} {problem}")
+    entries = transcript.entries[-last:] if last else transcript.entries
+    if as_json:
+        messages = [
+            {"line": each.line, "id": each.id, "timestamp": to_iso(each.time) if each.time else None, **each.message}
+            for each in entries
+        ]
+        print_json({**record.data, "id": found, "problems": list(transcript.problems), "messages": messages})
+        return
+    tokens = f"{record.input_tokens:,} in, {record.output_tokens:,} out" if record.total_tokens else ""
+    print_pairs(
+        [
+            ("session", found),
+            ("title", record.title),
+            ("channel", record.channel),
+            ("begun", _when(record.created_at)),
+            ("last used", _when(record.updated_at)),
+            ("messages", str(len(transcript.entries))),
+            ("tokens", tokens),
+            ("compacted", f"{counted(record.compaction_count, 'time')}" if record.compaction_count else ""),
+        ]
+    )
+    for entry in entries:
+        _print_message(entry)
+
+
+@command.command()
+@click.argument("session_id", metavar="ID")
+@click.option("--format", "form", type=click.Choice(_FORMATS), default="json5", show_default=True)
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="A file; it must not be there yet.")
+@_agent
+def export(session_id: str, form: str, output: Path | None, agent: str | None) -> None:
+    """Print a conversation in a form for elsewhere. Nothing is redacted.
+
+    \b
+    json5      the messages with all that the registry knows
+    jsonl      the transcript, line by line as it is
+    markdown   what was said, to read
+
+    \b
+    Examples:
+      memslot sessions export 4f1c > talk.json5
+      memslot sessions export 4f1c --format markdown --output talk.md
+    """
+    from memslot.sessions.exporting import EXPORT_FORMATS, export_session
+
+    store = _store(agent)
+    found = _meant(store, session_id)
+    for problem in store.read(found).problems:
+        say_warning(f"{store.path_of(found)} {problem}")
+    data = export_session(store, found, next(each for each in EXPORT_FORMATS if each == form))
+    if output is None:
+        click.echo(data, nl=False)
+        return
+    _write_new(output, data)
+    click.echo(f"Wrote {output}.", err=True)
+
+
+@command.command("import")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+@click.option("--from", "program", type=click.Choice(_PROGRAMS), help="The program; found out unless told.")
+@click.option("--dry-run", is_flag=True, help="Say what would happen, and write nothing.")
+@_agent
+@_json
+def import_(paths: tuple[Path, ...], program: str | None, dry_run: bool, agent: str | None, as_json: bool) -> None:
+    """Take over conversations of Claude Code, Codex, OpenClaw or ChatGPT, or ones that were exported here.
+
+    PATH is a transcript, a folder of them, or ChatGPT's export, packed or not. Nothing there is changed. Importing
+    again brings what is new since, and nothing twice.
+
+    \b
+    Examples:
+      memslot sessions import ~/.claude/projects --dry-run
+      memslot sessions import ~/.codex/sessions ~/.claude/projects
+      memslot sessions import chatgpt-export.zip --agent work
+    """
+    from memslot.sessions.foreign import PROGRAMS
+    from memslot.sessions.importing import import_sessions
+
+    chosen = next((each for each in PROGRAMS if each == program), None)
+    done = import_sessions(_store(agent), paths, program=chosen, dry_run=dry_run)
+    if as_json:
+        print_json(done.to_json())
+    else:
+        _print_import(done)
+    if done.refused and not done.sessions:
+        raise click.exceptions.Exit(1)
+
+
+@command.command()
+@click.argument("ids", metavar="ID...", nargs=-1, required=True)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@_agent
+def delete(ids: tuple[str, ...], yes: bool, agent: str | None) -> None:
+    """Delete conversations for good: what was said, and what is known of it. The beginning of an ID will do.
+
+    \b
+    Examples:
+      memslot sessions delete 4f1c
+      memslot sessions delete 4f1c 77ab --yes
+    """
+    store = _store(agent)
+    titles = {each.id: each for each in store.sessions()}
+    meant = list(dict.fromkeys(_meant(store, each) for each in ids))
+    if not yes:
+        for each in meant:
+            said = f"{counted(titles[each].messages, 'message')}: {titles[each].title}" if each in titles else ""
+            click.echo(f"{clean(each)}  {clean(said)}".rstrip(), err=True)
+        click.confirm(f"Delete {counted(len(meant), 'conversation')} for good?", abort=True, err=True)
+    for each in meant:
+        store.delete(each)
+        say_done(f"{clean(each)} is deleted")
+
+
+def _store(agent: str | None) -> SessionStore:
+    from memslot.config.load import load_config
+    from memslot.config.paths import Places
+    from memslot.sessions.store import SessionStore
+
+    places = Places.from_env()
+    loaded = load_config(places)
+    for warning in loaded.warnings:
+        say_warning(warning)
+    return SessionStore.of_agent(places, loaded.config.known_agent_id(agent))
+
+
+def _meant(store: SessionStore, written: str) -> str:
+    """The id that begins with what was written, if there is just one."""
+    ids = [each.id for each in store.sessions()]
+    if written in ids:
+        return written
+    found = [each for each in ids if each.startswith(written)]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise click.ClickException(f"there is no conversation {written!r}; `memslot sessions list` shows all")
+    shown = ", ".join(clean(each) for each in found[:5]) + (", …" if len(found) > 5 else "")
+    raise click.ClickException(f"{written!r} is the beginning of {len(found)} ids ({shown}); write more of it")
+
+
+def _print_message(entry: Entry) -> None:
+    speaker = {"user": "User", "assistant": "Assistant"}.get(entry.role, clean(entry.role) or "?")
+    colour = {"user": "cyan", "assistant": "green"}.get(entry.role)
+    echo("")
+    echo(click.style(speaker, bold=True, fg=colour) + (f"  {_when(entry.time)}" if entry.time else ""))
+    echo(clean_lines(entry.text) or "(no text)")
+
+
+def _print_import(done: SessionsImport) -> None:
+    rows = [
+        (each.state, each.program, each.id, str(each.added)) for each in done.sessions if each.state in ("new", "grown")
+    ]
+    if rows:
+        print_table(("state", "program", "id", "lines"), rows)
+    if torn := sum(each.skipped for each in done.sessions):
+        say_warning(f"{counted(torn, 'line')} could not be read and were left out")
+    for reason in done.refused:
+        say_warning(clean(reason))
+    verb = "would take over" if done.dry_run else "took over"
+    told = f"{verb} {counted(done.count('new'), 'conversation')} and {counted(done.count('grown'), 'continuation')}"
+    say_done(f"{told}; {done.count('same')} were here already, in {done.count('empty')} nobody said anything")
+
+
+def _write_new(path: Path, data: bytes) -> None:
+    import os
+
+    try:
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(data)
+    except FileExistsError:
+        raise click.ClickException(f"{path} is there already; choose another name or delete it") from None
+    except OSError as error:
+        raise click.ClickException(f"{path} cannot be written: {error.strerror}") from None
+
+
+def _when(moment: int) -> str:
+    return f"{datetime.fromtimestamp(moment / 1000):%Y-%m-%d %H:%M}" if moment else ""

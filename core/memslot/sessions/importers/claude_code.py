@@ -1,0 +1,77 @@
+"""Conversations of Claude Code: `~/.claude/projects/<project>/<session>.jsonl`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from memslot.sessions.foreign import ForeignLine, ForeignSession, spoken_line
+from memslot.sessions.times import to_ms
+from memslot.sessions.transcript import Line
+
+_NOT_SAID = ("isSidechain", "isMeta", "isCompactSummary", "isApiErrorMessage")
+"""Marks of lines that are the program's own: sub-agents, notices, summaries, failures."""
+_WRAPPED = re.compile(
+    r"\s*(?:<(?:command-|local-command-|bash-|ide_|task-notification|system-reminder|user-prompt-submit-hook)"
+    r"|\[Request interrupted by user|Caveat: The messages below were generated)"
+)
+"""How texts begin that stand in the user's place and were not typed by the user."""
+_REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
+
+
+def is_claude_code(record: Mapping[str, Any]) -> bool:
+    return (
+        record.get("type") in ("user", "assistant")
+        and isinstance(record.get("uuid"), str)
+        and isinstance(record.get("message"), Mapping)
+    ) or (record.get("type") == "summary" and "leafUuid" in record)
+
+
+def read_claude_code(name: str, lines: Iterable[Line]) -> ForeignSession:
+    """One conversation; `name` is the file's name without its ending."""
+    their_id, title, facts, skipped = "", "", {}, 0
+    said: list[ForeignLine] = []
+    for _, _, record in lines:
+        if record is None:
+            skipped += 1
+            continue
+        if not their_id and isinstance(record.get("sessionId"), str):
+            their_id = record["sessionId"]
+        for key in ("cwd", "gitBranch"):
+            if key not in facts and isinstance(record.get(key), str) and record[key]:
+                facts[key] = record[key]
+        title = _title(record) or title
+        said.extend(_spoken(record))
+    # A resumed session goes on in a new file, whose first lines still have the old id; files are what is imported.
+    their_id = name or their_id
+    return ForeignSession(
+        "claude-code", f"claude-code-{their_id}", their_id, tuple(said), title=title, facts=facts, skipped=skipped
+    )
+
+
+def _title(record: Mapping[str, Any]) -> str:
+    value = record.get("summary") if record.get("type") == "summary" else record.get("customTitle")
+    return value if isinstance(value, str) else ""
+
+
+def _spoken(record: Mapping[str, Any]) -> Iterator[ForeignLine]:
+    message, key = record.get("message"), record.get("uuid")
+    if record.get("type") not in ("user", "assistant") or not isinstance(message, Mapping) or not isinstance(key, str):
+        return
+    role = message.get("role")
+    if role not in ("user", "assistant") or any(record.get(mark) for mark in _NOT_SAID):
+        return
+    text = "\n".join(_texts(message.get("content"))).strip()
+    if text:
+        more = {"model": message["model"]} if role == "assistant" and isinstance(message.get("model"), str) else {}
+        yield spoken_line(key, to_ms(record.get("timestamp")), role, text, **more)
+
+
+def _texts(content: object) -> Iterator[str]:
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    for part in parts if isinstance(parts, list) else ():
+        if not isinstance(part, Mapping) or part.get("type") != "text" or not isinstance(part.get("text"), str):
+            continue  # calls of tools, their results, thoughts, pictures
+        if not _WRAPPED.match(part["text"]):
+            yield _REMINDER.sub("", part["text"])

@@ -1,0 +1,136 @@
+"""Lines of a transcript: what is written into one, and what is understood of one."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from codecs import BOM_UTF8
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from memslot.errors import SessionError
+from memslot.sessions.times import to_iso, to_ms
+
+PROGRAM = "memslot"
+VERSION = 1
+"""Of the lines that this program writes."""
+FOREIGN_VERSION = 3
+"""The newest version of OpenClaw's transcripts, which have the same kinds of lines, that is understood."""
+MAX_LINE_BYTES = 32 * 1024 * 1024
+"""More in one message is a file, not something said; no reader of transcripts takes it."""
+_DEEPEST = 200
+
+
+@dataclass(frozen=True)
+class Header:
+    """The first line: whose transcript it is, and which version of lines follows."""
+
+    id: str | None
+    version: int
+    program: str | None
+    started_at: int | None
+    data: Mapping[str, Any]
+
+    @property
+    def is_newer(self) -> bool:
+        """Whether a program newer than this one wrote it: then it is read as far as it is understood, not written."""
+        return self.version > (VERSION if self.program == PROGRAM else FOREIGN_VERSION)
+
+
+def encode_header(session_id: str, agent_id: str, started_at: int, facts: Mapping[str, Any]) -> bytes:
+    told = {
+        **facts,
+        "type": "session",
+        "version": VERSION,
+        "program": PROGRAM,
+        "id": session_id,
+        "timestamp": to_iso(started_at),
+        "agent": agent_id,
+    }
+    first = ("type", "version", "program", "id", "timestamp", "agent")
+    return encode({**{key: told[key] for key in first}, **told})
+
+
+def encode_message(message_id: str, moment: int | None, message: Mapping[str, Any]) -> bytes:
+    """A line with a message; one whose time nobody knows is written without."""
+    stamp = {} if moment is None else {"timestamp": to_iso(moment)}
+    return encode({"type": "message", "id": message_id, **stamp, "message": message})
+
+
+def encode_compaction(
+    line_id: str, moment: int, summary: str, first_kept_id: str | None, tokens_before: int | None
+) -> bytes:
+    """A line that says: from here on this summary stands for all messages before the first one that is kept."""
+    told: dict[str, Any] = {"type": "compaction", "id": line_id, "timestamp": to_iso(moment), "summary": summary}
+    kept = {} if first_kept_id is None else {"firstKeptEntryId": first_kept_id}
+    tokens = {} if tokens_before is None else {"tokensBefore": tokens_before}
+    return encode({**told, **kept, **tokens})
+
+
+def encode(record: Mapping[str, Any]) -> bytes:
+    """One line with its end. What JSON does not know becomes text, numbers that are none become null."""
+    try:
+        text = json.dumps(_plain(record, 0), ensure_ascii=False, separators=(",", ":"), default=str, allow_nan=False)
+        try:
+            data = text.encode("utf-8")
+        except UnicodeEncodeError:  # half a surrogate pair, which only an escape can hold
+            data = json.dumps(json.loads(text), separators=(",", ":")).encode("ascii")
+    except (TypeError, ValueError, RecursionError) as error:
+        raise SessionError(f"The message cannot be written as JSON ({error}).") from None
+    if len(data) > MAX_LINE_BYTES:
+        raise SessionError(
+            f"The message has {len(data):,} bytes, and a transcript takes {MAX_LINE_BYTES:,} at a time; "
+            "put the large part into a file and name it."
+        )
+    return data + b"\n"
+
+
+def _plain(value: Any, depth: int) -> Any:
+    if depth > _DEEPEST:
+        raise ValueError(f"it is nested more than {_DEEPEST} levels deep")
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item, depth + 1) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def parse(raw: bytes) -> dict[str, Any] | None:
+    """The record of a line; None where it is no JSON object."""
+    try:
+        record = json.loads(raw.removeprefix(BOM_UTF8).decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def header_of(record: Mapping[str, Any] | None) -> Header | None:
+    """The header, if the first record of a file is one."""
+    if record is None or record.get("type") != "session":
+        return None
+    found, version, program = record.get("id"), record.get("version"), record.get("program")
+    return Header(
+        id=found if isinstance(found, str) and found else None,
+        version=version if isinstance(version, int) and not isinstance(version, bool) else 1,
+        program=program if isinstance(program, str) else None,
+        started_at=to_ms(record.get("timestamp")),
+        data=record,
+    )
+
+
+def key_of(record: Mapping[str, Any], raw: bytes) -> str:
+    """What tells a line from the others: its id, or a hash of it where it has none."""
+    found = record.get("id")
+    return found if isinstance(found, str) and found else hashlib.sha256(raw.rstrip(b"\r\n")).hexdigest()
+
+
+def message_of(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The message in a record; some programs leave out the wrapping."""
+    if record.get("type") != "message":
+        return None
+    inner = record.get("message")
+    return inner if isinstance(inner, Mapping) else record

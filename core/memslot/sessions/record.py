@@ -1,0 +1,64 @@
+"""What the registry knows of a session."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from memslot.agent.events import CHAT_TYPES, ChatType
+
+
+@dataclass(frozen=True)
+class SessionRecord:
+    """A session's entry in the registry; `data` is the whole entry, keys of other programs included.
+
+    Moments are milliseconds since 1970. What is missing or of a wrong type has its empty value.
+    """
+
+    id: str
+    created_at: int = 0
+    updated_at: int = 0
+    chat_type: ChatType = "direct"
+    title: str = ""
+    channel: str = ""
+    origin: Mapping[str, Any] = field(default_factory=dict)
+    input_tokens: int = 0
+    output_tokens: int = 0
+    total_tokens: int = 0
+    compaction_count: int = 0
+    memory_flush_at: int = 0
+    memory_flush_compaction_count: int | None = None
+    data: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def from_json(cls, session_id: str, entry: Mapping[str, Any]) -> SessionRecord:
+        chat_type = entry.get("chatType")
+        origin = entry.get("origin")
+        flushed = entry.get("memoryFlushCompactionCount")
+        return cls(
+            id=session_id,
+            created_at=_number(entry, "createdAt"),
+            updated_at=_number(entry, "updatedAt"),
+            chat_type=next((known for known in CHAT_TYPES if known == chat_type), "direct"),
+            title=_text(entry, "title"),
+            channel=_text(entry, "channel"),
+            origin=origin if isinstance(origin, Mapping) else {},
+            input_tokens=_number(entry, "inputTokens"),
+            output_tokens=_number(entry, "outputTokens"),
+            total_tokens=_number(entry, "totalTokens"),
+            compaction_count=_number(entry, "compactionCount"),
+            memory_flush_at=_number(entry, "memoryFlushAt"),
+            memory_flush_compaction_count=None if flushed is None else _number(entry, "memoryFlushCompactionCount"),
+            data=dict(entry),
+        )
+
+
+def _number(entry: Mapping[str, Any], key: str) -> int:
+    value = entry.get(key)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
+
+
+def _text(entry: Mapping[str, Any], key: str) -> str:
+    value = entry.get(key)
+    return value if isinstance(value, str) else ""

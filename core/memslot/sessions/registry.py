@@ -1,0 +1,124 @@
+"""The registry: one JSON5 file with what is known of each session beside its transcript."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from memslot.config.paths import remove_leftovers, write_private_file
+from memslot.errors import SessionError
+
+NAME = "sessions.json5"
+VERSION = 1
+MAX_BYTES = 256 * 1024 * 1024
+_DEEPEST = 200
+
+
+@dataclass(frozen=True)
+class Registry:
+    """The file's content. `fault` says why it cannot be read; then it counts as empty, and is kept beside a new one."""
+
+    path: Path
+    tree: dict[str, Any] = field(default_factory=dict, repr=False)
+    fault: str | None = None
+
+    @property
+    def entries(self) -> Mapping[str, Mapping[str, Any]]:
+        """By id; what is not an object is no entry."""
+        sessions = self.tree.get("sessions")
+        found = sessions if isinstance(sessions, dict) else {}
+        return {key: entry for key, entry in found.items() if isinstance(entry, dict)}
+
+    @property
+    def is_newer(self) -> bool:
+        version = self.tree.get("version")
+        return isinstance(version, int) and not isinstance(version, bool) and version > VERSION
+
+    def changed(self, session_id: str, changes: Mapping[str, Any] | None) -> Registry:
+        """The same with some keys of an entry changed: a value of None takes the key away, None for all the entry."""
+        sessions = self.tree.get("sessions")
+        entries = dict(sessions) if isinstance(sessions, dict) else {}
+        if changes is None:
+            entries.pop(session_id, None)
+        else:
+            old = entries.get(session_id)
+            entry = {"id": session_id, **(old if isinstance(old, dict) else {}), **changes}
+            entries[session_id] = {key: value for key, value in entry.items() if value is not None}
+        return Registry(self.path, {"version": VERSION, **self.tree, "sessions": entries}, self.fault)
+
+
+def read_registry(folder: Path) -> Registry:
+    """The registry of a folder of sessions; empty where there is none. A SessionError when it may not be read."""
+    path = folder / NAME
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        return Registry(path)
+    except OSError as error:
+        raise SessionError(f"{path} cannot be read ({error.strerror or error}); check its permissions.") from None
+    if len(data) > MAX_BYTES:
+        raise SessionError(f"{path} is larger than {MAX_BYTES:,} bytes; is it the right file?")
+    return _parse(path, data)
+
+
+def _parse(path: Path, data: bytes) -> Registry:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return Registry(path, fault=f"{path} is not UTF-8 text")
+    try:
+        tree = json.loads(text)  # what we write is plain JSON, and this reader is the fast one
+    except (ValueError, RecursionError):
+        tree = _parse_json5(text)
+    if isinstance(tree, str):
+        return Registry(path, fault=f"{path} cannot be read: {tree}")
+    if not isinstance(tree, dict) or not isinstance(tree.get("sessions", {}), dict):
+        return Registry(path, fault=f"{path} does not hold a registry of sessions")
+    return Registry(path, tree)
+
+
+def _parse_json5(text: str) -> Any:
+    """The tree, or the complaint about the text."""
+    import pyjson5
+
+    try:
+        tree = pyjson5.decode(text, _DEEPEST)
+    except pyjson5.Json5Exception as error:
+        return str(error.args[0]) if error.args else "it is no JSON5"
+    return {} if isinstance(tree, str) else tree
+
+
+def write_registry(registry: Registry, *, tidy: bool = False) -> None:
+    """Replace the file in one durable step; call it only with the lock.
+
+    A file that cannot be read is set aside first, never overwritten; one of a newer program is refused.
+    """
+    if registry.is_newer:
+        raise SessionError(
+            f"{registry.path} was written by a newer memslot (version {registry.tree['version']}) "
+            "and is left as it is; upgrade this one."
+        )
+    try:
+        if registry.fault is not None:
+            _set_aside(registry.path)
+        if tidy:
+            remove_leftovers(registry.path)
+        write_private_file(registry.path, json.dumps(registry.tree, ensure_ascii=False, indent=2, default=str) + "\n")
+    except (TypeError, ValueError) as error:  # UnicodeEncodeError is one
+        raise SessionError(f"What should be kept of the session cannot be written as JSON ({error}).") from None
+    except OSError as error:
+        raise SessionError(
+            f"{registry.path} could not be written ({error.strerror or error}), the old content is unchanged; "
+            "check the disk's space and the permissions."
+        ) from None
+
+
+def _set_aside(path: Path) -> None:
+    number = 1
+    while (aside := path.with_name(f"{path.name}.broken-{number}")).exists():
+        number += 1
+    path.rename(aside)

@@ -1,0 +1,258 @@
+"""The session store of an agent: begins, continues, lists and deletes conversations."""
+
+from __future__ import annotations
+
+import logging
+import os
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+from memslot.agent.events import Message, Session
+from memslot.agent.messages import plain_messages
+from memslot.config.paths import Places
+from memslot.errors import SessionError
+from memslot.sessions.lines import encode_compaction, encode_header, encode_message
+from memslot.sessions.locks import writing
+from memslot.sessions.names import SUFFIX, is_plain, transcript_name
+from memslot.sessions.record import SessionRecord
+from memslot.sessions.registry import Registry, read_registry, write_registry
+from memslot.sessions.summary import SessionSummary, summarise
+from memslot.sessions.times import now_ms
+from memslot.sessions.transcript import Transcript, append_lines, create_transcript, read_header, read_transcript
+
+Changes = Mapping[str, Any] | Callable[[SessionRecord], Mapping[str, Any]]
+"""Keys of a registry entry with their new values, None to take one away; or a function that says them."""
+_log = logging.getLogger("memslot.sessions")
+
+
+class SessionStore:
+    """One agent's conversations: a registry of what is known of each, and a transcript of what was said.
+
+    Any number of processes and threads may use one folder. What a method has returned from is on the disk.
+    """
+
+    def __init__(self, folder: Path, agent_id: str) -> None:
+        self.folder = folder
+        """The folder with the registry and the transcripts."""
+        self.agent_id = agent_id
+        """The agent whose conversations these are."""
+        self._tidied = False
+
+    @classmethod
+    def of_agent(cls, places: Places, agent_id: str) -> SessionStore:
+        """The store of an agent, in its place below memslot's home."""
+        return cls(places.sessions_dir(agent_id), agent_id)
+
+    # Writing
+
+    def begin(self, session: str | Session, **facts: Any) -> SessionRecord:
+        """Put a session into the registry and begin its transcript; one that is known is given new facts only.
+
+        Facts are keys of the registry: `channel`, `origin`, `title`, `modelOverride`, or a program's own.
+        """
+        place = session if isinstance(session, Session) else Session(self.agent_id, session)
+        with writing(self.folder):
+            registry = self._readable_registry()
+            self._ensure_transcript(place.id)
+            known = registry.entries.get(place.id)
+            changes = dict(facts)
+            if known is None:
+                now = now_ms()
+                changes = {"createdAt": now, "updatedAt": now, "chatType": place.chat_type, **facts}
+            elif place.chat_type != SessionRecord.from_json(place.id, known).chat_type and isinstance(session, Session):
+                changes["chatType"] = place.chat_type
+            if changes:
+                registry = self._write(registry.changed(place.id, changes))
+            return SessionRecord.from_json(place.id, registry.entries[place.id])
+
+    def append(self, session_id: str, messages: Iterable[Message]) -> tuple[str, ...]:
+        """Add messages to the end of a session's transcript, all of them or none; gives their ids."""
+        plain, unread = plain_messages(messages)
+        if unread:
+            raise SessionError(f"{unread} message(s) are neither mappings nor objects with a role and a content.")
+        ids = tuple(uuid.uuid4().hex for _ in plain)
+        lines = [encode_message(each, now_ms(), message) for each, message in zip(ids, plain, strict=True)]
+        if lines:
+            with writing(self.folder):
+                self.append_raw(session_id, lines)
+        return ids
+
+    def append_compaction(
+        self, session_id: str, summary: str, *, kept: int = 0, tokens_before: int | None = None
+    ) -> SessionRecord:
+        """Say that from here on a summary stands for all messages but the last `kept`, and count it.
+
+        The messages themselves stay in the transcript; `Transcript.context` leaves them out.
+        """
+        with writing(self.folder):
+            registry = self._readable_registry()
+            entries = self._read_with_lock(session_id).entries
+            first_kept = entries[-min(kept, len(entries))].id if kept > 0 and entries else None
+            line = encode_compaction(uuid.uuid4().hex, now_ms(), summary, first_kept, tokens_before)
+            self.append_raw(session_id, [line])
+            before = SessionRecord.from_json(session_id, registry.entries.get(session_id, {}))
+            changes = {"compactionCount": before.compaction_count + 1, "updatedAt": now_ms()}
+            registry = self._write(registry.changed(session_id, changes))
+            return SessionRecord.from_json(session_id, registry.entries[session_id])
+
+    def _read_with_lock(self, session_id: str) -> Transcript:
+        path = self.path_of(session_id)
+        try:
+            return read_transcript(path)
+        except FileNotFoundError:
+            return Transcript(None, ())
+        except OSError as error:
+            raise SessionError(f"{path} cannot be read ({error.strerror or error}).") from None
+
+    def append_raw(self, session_id: str, lines: Sequence[bytes], header: bytes | None = None) -> None:
+        """Add whole lines as they are; call it only with the lock."""
+        path = self._ensure_transcript(session_id, header)
+        try:
+            append_lines(path, session_id, lines)
+        except OSError as error:
+            raise SessionError(
+                f"{path} could not be written ({error.strerror or error}) and is as it was; "
+                "check the disk's space and the permissions."
+            ) from None
+
+    def update(self, session_id: str, changes: Changes) -> SessionRecord:
+        """Change keys of a session's registry entry and the time of its last use; gives the entry as it is then.
+
+        A function is called with the entry as it is on the disk, while no other process can change it.
+        """
+        with writing(self.folder):
+            registry = self._readable_registry()
+            before = SessionRecord.from_json(session_id, registry.entries.get(session_id, {}))
+            wanted = changes(before) if callable(changes) else changes
+            if not wanted:
+                return before
+            now = now_ms()
+            created = {} if before.created_at else {"createdAt": now}
+            registry = self._write(registry.changed(session_id, {**created, "updatedAt": now, **wanted}))
+            return SessionRecord.from_json(session_id, registry.entries[session_id])
+
+    def delete(self, session_id: str) -> bool:
+        """Remove a session, its transcript and its entry; False when there is no such session."""
+        with writing(self.folder):
+            registry = self._readable_registry()
+            path = self.path_of(session_id)
+            try:
+                path.unlink()
+            except FileNotFoundError:
+                if session_id not in registry.entries:
+                    return False
+            except OSError as error:
+                raise SessionError(f"{path} could not be deleted ({error.strerror or error}).") from None
+            # Written also where there was no entry: this is what makes the deletion itself durable.
+            self._write(registry.changed(session_id, None))
+            return True
+
+    def locked(self) -> AbstractContextManager[None]:
+        """The lock that all writing takes, for work of several steps."""
+        return writing(self.folder)
+
+    def _ensure_transcript(self, session_id: str, header: bytes | None = None) -> Path:
+        path = self.path_of(session_id)
+        if os.path.lexists(path):
+            return path
+        try:
+            create_transcript(path, header or encode_header(session_id, self.agent_id, now_ms(), {}))
+        except OSError as error:
+            raise SessionError(f"{path} could not be made ({error.strerror or error}).") from None
+        return path
+
+    def _readable_registry(self) -> Registry:
+        """The registry as it is now, read with the lock; before anything is written, one of the future is refused."""
+        registry = read_registry(self.folder)
+        if registry.is_newer:
+            write_registry(registry)  # says why not
+        return registry
+
+    def _write(self, registry: Registry) -> Registry:
+        if registry.fault is not None:
+            _log.warning("%s; it is kept beside a new one", registry.fault)
+        write_registry(registry, tidy=not self._tidied)
+        self._tidied = True
+        return registry
+
+    # Reading
+
+    def path_of(self, session_id: str) -> Path:
+        """The file with a session's transcript, whether it is there or not."""
+        path = self.folder / transcript_name(session_id)
+        return self._copied(session_id) or path
+
+    def _copied(self, session_id: str) -> Path | None:
+        """A file that was copied here from another program and keeps its name, although we would choose another."""
+        name = f"{session_id}{SUFFIX}"
+        if is_plain(session_id) or session_id.startswith(".") or any(character in session_id for character in "/\\:"):
+            return None
+        # The second look is for file systems that do not tell Main from main.
+        is_there = os.path.lexists(self.folder / name) and name in {each.name for each in self.folder.iterdir()}
+        return self.folder / name if is_there else None
+
+    def record(self, session_id: str) -> SessionRecord | None:
+        """What the registry knows of a session."""
+        entry = read_registry(self.folder).entries.get(session_id)
+        return None if entry is None else SessionRecord.from_json(session_id, entry)
+
+    def read(self, session_id: str) -> Transcript:
+        """What was said in a session; a SessionError when there is none of that id."""
+        path = self.path_of(session_id)
+        try:
+            found = read_transcript(path)
+            if found.torn:
+                # Somebody may be writing this very line; with the lock nobody is.
+                with writing(self.folder):
+                    found = read_transcript(path)
+        except FileNotFoundError:
+            if self.record(session_id) is not None:
+                return Transcript(None, ())
+            raise SessionError(f"There is no session {session_id!r}; `memslot sessions list` shows all.") from None
+        except OSError as error:
+            raise SessionError(f"{path} cannot be read ({error.strerror or error}).") from None
+        return found
+
+    def sessions(self) -> list[SessionSummary]:
+        """All sessions, last used first: those of the registry and those of which there is only a transcript."""
+        entries = read_registry(self.folder).entries
+        found: dict[str, SessionSummary] = {}
+        for path in self._transcripts():
+            session_id = self._id_of(path)
+            record = SessionRecord.from_json(session_id, entries.get(session_id, {}))
+            found[session_id] = summarise(record, path)
+        for session_id, entry in entries.items():
+            if session_id not in found:
+                record = SessionRecord.from_json(session_id, entry)
+                found[session_id] = SessionSummary(record, None, updated_at=record.updated_at, title=record.title)
+        return sorted(found.values(), key=lambda summary: (-summary.updated_at, summary.id))
+
+    def problem(self) -> str | None:
+        """Why the registry cannot be read or written, in one sentence; the transcripts can be read all the same."""
+        registry = read_registry(self.folder)
+        if registry.is_newer:
+            return f"{registry.path} was written by a newer memslot and is not changed"
+        return registry.fault
+
+    def _transcripts(self) -> Iterator[Path]:
+        try:
+            paths = sorted(self.folder.iterdir())
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise SessionError(f"{self.folder} cannot be read ({error.strerror or error}).") from None
+        for path in paths:
+            if path.suffix == SUFFIX and not path.name.startswith(".") and path.is_file() and not path.is_symlink():
+                yield path
+
+    def _id_of(self, path: Path) -> str:
+        """The id in the header where it leads to this very file, else the file's name."""
+        try:
+            header = read_header(path)
+            found = header.id if header is not None and header.id is not None else path.stem
+            return found if self.path_of(found) == path else path.stem
+        except (OSError, SessionError):  # an id that cannot be one
+            return path.stem

@@ -1,0 +1,204 @@
+"""Transcripts: one file for each conversation, to which lines are added and from which none is ever taken."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from memslot.agent.messages import message_text
+from memslot.config.paths import remove_leftovers, write_private_file
+from memslot.errors import SessionError
+from memslot.sessions.lines import MAX_LINE_BYTES, VERSION, Header, header_of, message_of, parse
+from memslot.sessions.times import to_ms
+
+SUMMARY_LEAD = "Summary of the conversation so far:"
+_BLOCK = 1024 * 1024
+_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0)
+
+
+class Line(NamedTuple):
+    """A line as it stands in the file; `record` is None where it is no JSON object."""
+
+    number: int
+    raw: bytes
+    record: dict[str, Any] | None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A message of a transcript, the line it stands in, and when it was said."""
+
+    line: int
+    id: str | None
+    time: int | None
+    message: Mapping[str, Any]
+
+    @property
+    def role(self) -> str:
+        return str(self.message.get("role", ""))
+
+    @property
+    def text(self) -> str:
+        return message_text(self.message)
+
+
+class Compacted(NamedTuple):
+    """The last time the conversation was shortened: in which line, to which summary, and what was kept."""
+
+    line: int
+    summary: str
+    first_kept_id: str | None
+
+
+@dataclass(frozen=True)
+class Transcript:
+    """What is understood of a transcript. `broken` are the lines that are not, `torn` says the last one is cut off."""
+
+    header: Header | None
+    entries: tuple[Entry, ...]
+    broken: tuple[int, ...] = ()
+    torn: bool = False
+    compacted: Compacted | None = None
+
+    @property
+    def messages(self) -> tuple[Mapping[str, Any], ...]:
+        """All messages, from the first one on."""
+        return tuple(entry.message for entry in self.entries)
+
+    @property
+    def context(self) -> tuple[Mapping[str, Any], ...]:
+        """What a model is given when the conversation is taken up: the last summary, if any, and what came after."""
+        if self.compacted is None:
+            return self.messages
+        summary = {"role": "user", "content": f"{SUMMARY_LEAD}\n\n{self.compacted.summary}"}
+        return summary, *(entry.message for entry in self.entries[self._first_kept(self.compacted) :])
+
+    def _first_kept(self, compacted: Compacted) -> int:
+        for place, entry in enumerate(self.entries):
+            if entry.line > compacted.line or (entry.id is not None and entry.id == compacted.first_kept_id):
+                return place
+        return len(self.entries)
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What could not be read, in one sentence each."""
+        said = []
+        if self.header is not None and self.header.is_newer:
+            said.append(
+                f"was written by a newer program (version {self.header.version}); newer kinds of lines are left out"
+            )
+        if self.broken:
+            shown = ", ".join(map(str, self.broken[:5])) + (" …" if len(self.broken) > 5 else "")
+            said.append(f"has {len(self.broken)} line(s) that cannot be read: {shown}")
+        if self.torn:
+            said.append("ends in the middle of a line, which is left out: its writer was stopped")
+        return tuple(said)
+
+
+def read_lines(path: Path) -> Iterator[Line]:
+    """All lines of a file; one that is too long comes without its content. Raises OSError."""
+    with _open(path) as file:
+        number = 0
+        while raw := file.readline(MAX_LINE_BYTES + 2):
+            number += 1
+            if raw.endswith(b"\n") or len(raw) < MAX_LINE_BYTES + 2:
+                if raw.strip():
+                    yield Line(number, raw, parse(raw))
+                continue
+            while (block := file.readline(_BLOCK)) and not block.endswith(b"\n"):
+                pass
+            yield Line(number, b"\n" if block else b"", None)
+
+
+def read_transcript(path: Path) -> Transcript:
+    """The messages of a file; whatever else stands in it is passed over. Raises OSError."""
+    header: Header | None = None
+    entries: list[Entry] = []
+    broken: list[int] = []
+    torn = False
+    compacted: Compacted | None = None
+    for number, raw, record in read_lines(path):
+        if record is None:
+            torn = not raw.endswith(b"\n")
+            if not torn:
+                broken.append(number)
+            continue
+        if number == 1:
+            header = header_of(record)
+        message = message_of(record)
+        if message is not None:
+            entries.append(_entry(number, record, message))
+        elif record.get("type") == "compaction" and isinstance(record.get("summary"), str):
+            first = record.get("firstKeptEntryId")
+            compacted = Compacted(number, record["summary"], first if isinstance(first, str) else None)
+    return Transcript(header, tuple(entries), tuple(broken), torn, compacted)
+
+
+def _entry(number: int, record: Mapping[str, Any], message: Mapping[str, Any]) -> Entry:
+    found = record.get("id")
+    time = to_ms(record.get("timestamp")) or to_ms(message.get("timestamp"))
+    return Entry(number, found if isinstance(found, str) else None, time, message)
+
+
+def read_header(path: Path) -> Header | None:
+    """The header alone. Raises OSError."""
+    with _open(path) as file:
+        return header_of(parse(file.readline(_BLOCK)))
+
+
+def create_transcript(path: Path, header: bytes) -> None:
+    """Make a transcript that holds just its header; call it only with the lock. Raises OSError."""
+    remove_leftovers(path)
+    write_private_file(path, header)
+
+
+def append_lines(path: Path, session_id: str, lines: Sequence[bytes]) -> None:
+    """Add whole lines at the end, durably; call it only with the lock.
+
+    If that fails the file is as it was. A line that an earlier writer left unfinished is ended first, so that it
+    alone is lost. Raises OSError, and a SessionError where the file is not ours to write.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | _NO_WAIT | _FLAGS)
+    with os.fdopen(descriptor, "r+b", buffering=0) as file:
+        _refuse_to_write(path, session_id, header_of(parse(file.readline(_BLOCK))))
+        size = file.seek(0, os.SEEK_END)
+        data = b"".join(lines)
+        if size:
+            file.seek(size - 1)
+            data = data if file.read(1) == b"\n" else b"\n" + data
+        try:
+            _write_all(descriptor, data)
+            os.fsync(descriptor)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.ftruncate(descriptor, size)
+            raise
+
+
+def _refuse_to_write(path: Path, session_id: str, header: Header | None) -> None:
+    if header is None:
+        return  # somebody's own file, without a first line of this kind
+    if header.is_newer:
+        raise SessionError(
+            f"{path} was written by a newer program (version {header.version}, this one knows {VERSION}) and is "
+            "left as it is; upgrade memslot, or begin another session."
+        )
+    if header.id is not None and header.id != session_id and path.stem != session_id:
+        raise SessionError(f"{path} is the transcript of another session, {header.id!r}; choose another id.")
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+def _open(path: Path) -> BinaryIO:
+    """No link is followed and no pipe waited for: the folder holds files that a program may not have put there."""
+    descriptor = os.open(path, os.O_RDONLY | _NO_WAIT | _FLAGS)
+    return os.fdopen(descriptor, "rb")

@@ -1,0 +1,267 @@
+"""Conversations of other programs are found, understood and taken over once."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import zipfile
+from pathlib import Path
+
+import pytest
+from memslot import SessionError, SessionStore
+from memslot.sessions.exporting import export_session
+from memslot.sessions.importing import import_sessions
+
+CODEX = "rollout-2026-02-04T09-00-00-019c2d7a-41c4-78b1-b7cc-a45d62a89cd5.jsonl"
+SAID = {
+    "claude-code-claude_code": [
+        ("user", "Move the invoice job to the queue, we decided that on Monday."),
+        ("assistant", "I will look at the cron file."),
+        ("user", "Keep the retry count at five."),
+        ("assistant", "Done: five retries, on the queue."),
+    ],
+    "codex-019c2d7a-41c4-78b1-b7cc-a45d62a89cd5": [
+        ("user", "Which currency do we round in?"),
+        ("assistant", "In the currency of the order."),
+    ],
+    "openclaw": [
+        ("user", "Book the dentist for Thursday."),
+        ("assistant", ""),
+        ("toolResult", "free at ten"),
+        ("assistant", "Booked for ten."),
+    ],
+    "chatgpt-697e0000-1111-8000-9000-abcdefabcdef": [
+        ("user", "My rye bread is too dense. Why?"),
+        ("assistant", "Let the sour rise for longer."),
+        ("user", "Sixteen hours then."),
+    ],
+}
+FILES = {
+    "claude_code.jsonl": "claude-code-claude_code",
+    CODEX: "codex-019c2d7a-41c4-78b1-b7cc-a45d62a89cd5",
+    "openclaw.jsonl": "openclaw",
+    "conversations.json": "chatgpt-697e0000-1111-8000-9000-abcdefabcdef",
+}
+
+
+def said_in(store: SessionStore, session_id: str) -> list[tuple[str, str]]:
+    return [(entry.role, entry.text) for entry in store.read(session_id).entries]
+
+
+@pytest.mark.parametrize(("name", "session_id"), FILES.items())
+def test_what_was_said_is_taken_over_and_what_the_program_said_to_itself_is_not(
+    store: SessionStore, samples: Path, name: str, session_id: str
+) -> None:
+    done = import_sessions(store, [samples / name])
+
+    assert done.refused == []
+    assert [each.id for each in done.sessions if each.state == "new"] == [session_id]
+    assert said_in(store, session_id) == SAID[session_id]
+
+
+def test_a_folder_is_imported_as_a_whole_and_nothing_twice(store: SessionStore, samples: Path) -> None:
+    first = import_sessions(store, [samples])
+    before = {path.name: path.read_bytes() for path in store.folder.iterdir()}
+    second = import_sessions(store, [samples])
+
+    assert {each.id for each in first.sessions if each.state == "new"} == set(SAID)
+    assert {each.state for each in second.sessions} == {"same", "empty"}
+    assert {path.name: path.read_bytes() for path in store.folder.iterdir()} == before
+
+
+def test_a_dry_run_tells_the_same_and_writes_nothing(store: SessionStore, samples: Path) -> None:
+    tried = import_sessions(store, [samples], dry_run=True)
+
+    assert not store.folder.exists()
+    assert tried.sessions == import_sessions(store, [samples]).sessions
+    assert {each.state for each in import_sessions(store, [samples], dry_run=True).sessions} == {"same", "empty"}
+
+
+@pytest.mark.parametrize("name", ["claude_code.jsonl", CODEX, "openclaw.jsonl"])
+def test_a_transcript_that_has_grown_brings_only_what_is_new(
+    store: SessionStore, samples: Path, tmp_path: Path, name: str
+) -> None:
+    lines = (samples / name).read_bytes().splitlines(keepends=True)
+    file = tmp_path / name
+    # The last line is cut in half, as when the other program is just writing it.
+    file.write_bytes(b"".join(lines[:-1]) + lines[-1][:40])
+    began = import_sessions(store, [file]).sessions[0]
+    file.write_bytes(b"".join(lines))
+    grown = import_sessions(store, [file]).sessions[0]
+
+    assert (began.state, began.skipped) == ("new", 1)
+    assert (grown.state, grown.added, grown.skipped) == ("grown", 1, 0)
+    assert said_in(store, FILES[name]) == SAID[FILES[name]]
+
+
+def test_lines_of_openclaw_stay_as_they_are(store: SessionStore, samples: Path) -> None:
+    """So that `memslot import openclaw`, which copies the files, finds nothing to quarrel about."""
+    import_sessions(store, [samples / "openclaw.jsonl"])
+
+    assert store.path_of("openclaw").read_bytes() == (samples / "openclaw.jsonl").read_bytes()
+
+
+def test_the_registry_knows_where_a_session_is_from_and_when_it_was(store: SessionStore, samples: Path) -> None:
+    import_sessions(store, [samples])
+    record = store.record("claude-code-claude_code")
+
+    assert record is not None
+    assert record.channel == "claude-code"
+    assert record.origin == {
+        "program": "claude-code",
+        "sessionId": "claude_code",
+        "cwd": "/srv/billing",
+        "gitBranch": "main",
+    }
+    assert record.title == "Moving the invoice job to the queue"
+    assert (record.created_at, record.updated_at) == (1770105610000, 1770105625000)
+    titles = {each.id: each.title for each in store.sessions()}
+    assert titles["openclaw"] == "Book the dentist for Thursday."
+    assert titles["chatgpt-697e0000-1111-8000-9000-abcdefabcdef"] == "Bread with rye"
+    assert [each.record.channel for each in store.sessions()] == ["openclaw", "codex", "claude-code", "chatgpt"]
+
+
+def test_an_import_that_was_cut_short_after_the_transcript_is_finished_by_the_next(
+    store: SessionStore, samples: Path
+) -> None:
+    import_sessions(store, [samples / "claude_code.jsonl"])
+    (store.folder / "sessions.json5").unlink()
+
+    assert import_sessions(store, [samples / "claude_code.jsonl"]).sessions[0].state == "same"
+    record = store.record("claude-code-claude_code")
+    assert record is not None
+    assert record.channel == "claude-code"
+
+
+@pytest.mark.parametrize("folder", ["", "export/"])
+def test_chatgpts_archive_is_read_packed(store: SessionStore, samples: Path, tmp_path: Path, folder: str) -> None:
+    with zipfile.ZipFile(tmp_path / "mail.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.write(samples / "conversations.json", f"{folder}conversations-000.json")
+        archive.writestr(f"{folder}user.json", "{}")
+
+    done = import_sessions(store, [tmp_path / "mail.zip"])
+
+    assert [each.state for each in done.sessions] == ["new", "empty"]
+
+
+def test_a_branch_of_chatgpt_without_a_current_node_ends_at_the_last_message(
+    store: SessionStore, samples: Path, tmp_path: Path
+) -> None:
+    tree = json.loads((samples / "conversations.json").read_text())[:1]
+    tree[0]["current_node"] = "gone"
+    tree[0]["mapping"]["root"]["parent"] = "u2"  # a circle must not be walked for ever
+    (tmp_path / "conversations.json").write_text(json.dumps(tree))
+
+    import_sessions(store, [tmp_path])
+
+    assert said_in(store, FILES["conversations.json"]) == SAID[FILES["conversations.json"]]
+
+
+def test_the_oldest_rollouts_without_a_wrapping_are_read(store: SessionStore, tmp_path: Path) -> None:
+    lines = [
+        {"id": "0198aaaa-1111-7222-8333-444455556666", "timestamp": "2025-08-01T10:00:00.000Z", "instructions": None},
+        {"record_type": "state"},
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hello"}]},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "hi"}]},
+    ]
+    (tmp_path / "rollout-old.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    import_sessions(store, [tmp_path / "rollout-old.jsonl"])
+
+    assert said_in(store, "codex-0198aaaa-1111-7222-8333-444455556666") == [("user", "hello"), ("assistant", "hi")]
+
+
+@pytest.mark.parametrize("form", ["jsonl", "json5"])
+def test_an_exported_session_comes_back_as_it_was(store: SessionStore, tmp_path: Path, form: str) -> None:
+    store.begin("talk:1", title="Gates", channel="cli", shade="green")
+    store.append("talk:1", [{"role": "user", "content": "Where is the gate?"}])
+    store.append("talk:1", [{"role": "assistant", "content": [{"type": "text", "text": "Behind the barn."}]}])
+    file = tmp_path / f"talk.{form}"
+    file.write_bytes(export_session(store, "talk:1", form))  # type: ignore[arg-type]
+    other = SessionStore(tmp_path / "other", "main")
+
+    assert import_sessions(other, [file]).sessions[0].state == "new"
+    assert other.read("talk:1").entries == store.read("talk:1").entries
+    assert import_sessions(store, [file]).sessions[0].state == "same"
+    record = other.record("talk:1")
+    assert record is not None
+    if form == "jsonl":
+        assert other.path_of("talk:1").read_bytes() == store.path_of("talk:1").read_bytes()
+        assert record.title == "Where is the gate?"
+    else:
+        assert (record.title, record.channel, record.data["shade"]) == ("Gates", "cli", "green")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "complaint"),
+    [
+        ("x.jsonl", b"", "not a transcript that is known"),
+        ("x.jsonl", b"\x00\xff\xfe\n[1,2]\n", "not a transcript that is known"),
+        ("x.jsonl", b'{"hello": 1}\n', "not a transcript that is known"),
+        ("x.jsonl", b'{"type":"session","version":99,"id":"a"}\n', "newer program"),
+        ("x.zip", b"PK\x03\x04 torn", "cannot be unpacked"),
+        ("conversations.json", b'[{"mapping": {', "not whole JSON"),
+        ("conversations.json", b'[{"chat_messages": []}]', "not the export of ChatGPT"),
+        ("conversations.json", b"[" * 100_000, "not whole JSON"),
+        ("x.json5", b"{a: 1}", "not a session that memslot has exported"),
+        ("x.json5", b"{a: ", "not JSON5"),
+    ],
+)
+def test_a_file_that_is_something_else_is_refused_with_a_reason_and_stops_no_other(
+    store: SessionStore, samples: Path, tmp_path: Path, name: str, content: bytes, complaint: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+
+    done = import_sessions(store, [tmp_path / name, samples / "openclaw.jsonl"])
+
+    assert [complaint in reason for reason in done.refused] == [True]
+    assert [each.id for each in done.sessions] == ["openclaw"]
+    assert "\n" not in done.refused[0]
+
+
+def test_an_archive_without_conversations_says_so(store: SessionStore, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("user.json", "{}")
+
+    assert "holds no conversations.json" in import_sessions(store, [tmp_path / "a.zip"]).refused[0]
+
+
+@pytest.mark.parametrize("record", [None, 1, "x", [], {}, {"role": 1}, {"role": "user"}, {"content": [None, 1, {}]}])
+def test_records_of_wrong_types_are_passed_over(store: SessionStore, tmp_path: Path, record: object) -> None:
+    lines = [
+        {"type": "user", "uuid": "u1", "sessionId": "s", "message": {"role": "user", "content": "kept"}},
+        {"type": "user", "uuid": 7, "sessionId": 7, "cwd": 7, "timestamp": [], "message": record},
+        {"type": "assistant", "uuid": "u2", "message": record, "isMeta": []},
+    ]
+    (tmp_path / "claude.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    codex = [
+        {"type": "session_meta", "payload": {"id": 5, "timestamp": {}, "cwd": []}},
+        {"type": "response_item", "payload": record},
+        {"type": "session_meta", "payload": record},
+        {"type": "response_item", "payload": {"type": "message", "role": "user", "content": record}},
+    ]
+    (tmp_path / "codex.jsonl").write_text("".join(json.dumps(line) + "\n" for line in codex))
+    node = {"id": "a", "message": record, "parent": "b", "children": record}
+    other = {"id": "b", "message": {"author": record, "content": record, "metadata": record}, "parent": record}
+    export = [{"mapping": {"a": node, "b": other, "c": record}, "title": record, "create_time": record}]
+    (tmp_path / "conversations.json").write_text(json.dumps(export))
+
+    done = import_sessions(store, [tmp_path])
+
+    assert done.refused == []
+    assert said_in(store, "claude-code-claude") == [("user", "kept")]
+
+
+def test_links_in_a_folder_are_not_followed(store: SessionStore, samples: Path, tmp_path: Path) -> None:
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    (inside / "linked.jsonl").symlink_to(samples / "openclaw.jsonl")
+    (inside / "folder").symlink_to(samples)
+    shutil.copy(samples / "claude_code.jsonl", inside / "real.jsonl")
+
+    assert [each.id for each in import_sessions(store, [inside]).sessions] == ["claude-code-real"]
+
+
+def test_a_session_that_is_not_there_cannot_be_exported(store: SessionStore) -> None:
+    with pytest.raises(SessionError, match="There is no session 'nothing'"):
+        export_session(store, "nothing", "json5")
