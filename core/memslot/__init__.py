@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from memslot.memory.fence import fence as fence
     from memslot.memory.fence import strip_recalled as strip_recalled
     from memslot.memory.redact import redact as redact
+    from memslot.memory.redact import redact_lines as redact_lines
     from memslot.plugins.context import PluginContext as PluginContext
     from memslot.sessions.record import SessionRecord as SessionRecord
     from memslot.sessions.store import SessionStore as SessionStore
@@ -137,7 +138,7 @@ _HOMES = {
     "host": ["Host"],
     "memory.contract": ["Memory", "MemoryHit", "MemorySearchOutcome", "MemoryStatus"],
     "memory.fence": ["fence", "strip_recalled"],
-    "memory.redact": ["redact"],
+    "memory.redact": ["redact", "redact_lines"],
     "plugins.context": ["PluginContext"],
     "sessions.record": ["SessionRecord"],
     "sessions.store": ["SessionStore"],

@@ -84,6 +84,7 @@ PUBLIC = [
     "print_table",
     "provider_key",
     "redact",
+    "redact_lines",
     "say_done",
     "say_warning",
     "strip_recalled",

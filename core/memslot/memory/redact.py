@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 REDACTED = "[redacted]"
 
@@ -35,8 +36,23 @@ _HINTS = (
 
 def redact(text: str) -> str:
     """Replace keys, tokens, private keys and passwords in URLs; everything else stays as it is."""
-    folded = text.lower()
-    if not any(hint in folded for hint in _HINTS):
+    if not _may_hold_secrets(text):
         return text
     text = _WHOLE.sub(REDACTED, text)
     return _AFTER.sub(lambda match: next(g for g in match.groups() if g is not None) + REDACTED, text)
+
+
+def redact_lines(lines: Sequence[str]) -> list[str]:
+    """The same for the lines of a text, as many as before: what is cut out of it later holds no half of a secret."""
+    text = "\n".join(lines)
+    if not _may_hold_secrets(text):
+        return list(lines)
+    if "-----BEGIN" in text:  # a private key, which has many lines
+        text = _WHOLE.sub(lambda match: REDACTED + "\n" * match[0].count("\n"), text)
+        lines = text.split("\n")
+    return [redact(line) for line in lines]
+
+
+def _may_hold_secrets(text: str) -> bool:
+    folded = text.lower()
+    return any(hint in folded for hint in _HINTS)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
+from weakref import WeakValueDictionary
 
 from memslot import MemorySearch, MemorySearchOutcome, MemoryStatus, PluginContext, Session
 
@@ -47,6 +49,10 @@ class Backend(Protocol):
 
     def start_watching(self) -> None: ...
 
+    def last_sync(self) -> SyncReport | None:
+        """What the last sync did, if one is known; it costs nothing to ask."""
+        ...
+
     def status(self, *, deep: bool = False) -> MemoryStatus: ...
 
     def close(self) -> None: ...
@@ -71,16 +77,22 @@ def _make_backend(ctx: PluginContext) -> Backend:
 
 
 class _SharedManagers:
-    """Managers by agent, places and settings: two hosts of one process that mean the same memory share one."""
+    """Managers by agent, places and settings: two hosts of one process that mean the same memory share one.
+
+    Other plugins may mean another embedder, so their settings count, too. All settings are hashed, since there
+    are keys among them, and a manager that its hosts have let go of is not kept here.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._made: dict[tuple[Any, ...], MemoryManager] = {}
+        self._made: WeakValueDictionary[tuple[Place, str], MemoryManager] = WeakValueDictionary()
 
     def take(self, ctx: PluginContext) -> MemoryManager:
         settings = ctx.memory_search
         place = place_of(ctx, settings)
-        key = (place, settings.model_dump_json(), ctx.host_config.memory.backend)
+        config = ctx.host_config
+        parts = (settings.model_dump_json(), config.memory.backend, config.plugins.model_dump_json())
+        key = (place, hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest())
         with self._lock:
             manager = self._made.get(key)
             if manager is None or not manager.lend():

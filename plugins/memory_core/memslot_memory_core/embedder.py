@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from memslot import BatchJobs, EmbeddingPipeline, MemslotError, SearchAdvice, Selection, advice_of
+from memslot import BatchJobs, EmbeddingPipeline, MemslotError, SearchAdvice, Selection, advice_of, redact
 
 from memslot_memory_core.index.embeddings import BatchApi, Embedder, EmbeddingStore
 
@@ -42,7 +42,7 @@ class EmbedderChoice:
                 try:
                     self._chosen = self._make(self.cache)
                 except Exception as error:  # also a fault in somebody's plugin costs the vectors, not the search
-                    self.failure = str(error) if isinstance(error, MemslotError) else _said(error)
+                    self.failure = _said(error)
                     self._chosen = None, Selection(None, "auto", self.failure)
                 self._chosen_at = now
                 self._close_chosen()
@@ -71,7 +71,7 @@ class EmbedderChoice:
         try:
             row = pipeline.embed_query("memory")
         except Exception as error:
-            return str(error) if isinstance(error, MemslotError) else _said(error)
+            return _said(error)
         return "the provider gave a vector of zeros" if pipeline.is_zero(row) else None
 
     def close(self) -> None:
@@ -89,4 +89,5 @@ class EmbedderChoice:
 
 
 def _said(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"
+    # Clients quote the request that failed, and with it the key.
+    return redact(str(error) if isinstance(error, MemslotError) else f"{type(error).__name__}: {error}")

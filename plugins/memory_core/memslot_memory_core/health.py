@@ -12,6 +12,7 @@ from memslot_memory_core.index.connection import damage_in
 from memslot_memory_core.index.facts import Facts
 from memslot_memory_core.index.generation import Generation
 from memslot_memory_core.index.store import Snapshot
+from memslot_memory_core.index.vector_tables import VectorTables
 
 _REPAIR = "run: memslot memory index --force"
 
@@ -25,7 +26,7 @@ class Health:
     details: dict[str, Any] = field(default_factory=dict)
 
 
-def look_over(snapshot: Snapshot, *, expects_vectors: bool, deep: bool = False) -> Health:
+def look_over(snapshot: Snapshot, vectors: VectorTables, *, expects_vectors: bool, deep: bool = False) -> Health:
     """The counts as they are in the tables, not as they were remembered; `deep` also reads every page."""
     generation, db = snapshot.generation, snapshot.db
     health = Health()
@@ -35,6 +36,19 @@ def look_over(snapshot: Snapshot, *, expects_vectors: bool, deep: bool = False) 
         health.problems.append(
             f"{counts['chunks']} chunks and {counts['words']} rows of words should be as many; {_REPAIR}"
         )
+    if counts["turns"] != counts["turnWords"]:
+        health.problems.append(
+            f"{counts['turns']} lines of the user's and {counts['turnWords']} rows of their words should be as many; "
+            f"{_REPAIR}"
+        )
+    searched = vectors.counts(db, generation)
+    if searched is not None and searched != (generation.vectors, generation.turn_vectors):
+        health.problems.append(
+            f"{searched[0] + searched[1]} vectors can be searched, and "
+            f"{generation.vectors + generation.turn_vectors} should be; {_REPAIR}"
+        )
+    if generation.synced_at is None:
+        health.problems.append("the first index is not complete yet; run: memslot memory index")
     waiting = counts["chunks"] - counts["vectors"] - counts["withoutDirection"]
     if waiting and expects_vectors:
         health.problems.append(f"{waiting} of {counts['chunks']} chunks wait for their vector")
@@ -50,6 +64,7 @@ def look_over(snapshot: Snapshot, *, expects_vectors: bool, deep: bool = False) 
         "engineReason": generation.engine_reason,
         "generation": generation.number,
         "syncedAt": generation.synced_at,
+        "linksSkipped": Facts(db).read("skipped_links", 0),
     }
     if deep:
         health.problems += [f"the index is damaged: {line}; {_REPAIR}" for line in damage_in(db)]
@@ -72,5 +87,6 @@ def _counted(db: apsw.Connection, generation: Generation) -> dict[str, int]:
         "vectors": number(with_vector(tables.chunks, ">")),
         "withoutDirection": number(with_vector(tables.chunks, "=")),
         "turns": number(f"SELECT count(*) FROM {tables.turns}"),
+        "turnWords": keywords.count(db, tables.turn_words),
         "embeddings": number("SELECT count(*) FROM embeddings"),
     }

@@ -32,6 +32,7 @@ logger = logging.getLogger("memslot.plugin.memory-core")
 
 FIRST_INDEX_SECONDS = 3.0
 """A search waits this long for an index that was never built: better than an empty answer."""
+_AWAITED_SECONDS = 0.5
 _SEARCH_SYNC_SECONDS = 1.0
 """Searches in quick succession look for changes once in this time."""
 _SYNC_SHARE = 20.0
@@ -55,7 +56,7 @@ class MemoryManager:
         self.place = place
         self.settings = settings
         vector = settings.store.vector
-        self._index = IndexFile(place.index_file)
+        self._index = IndexFile(place.index_file, place.agent_id)
         self._sources = Sources(settings, place.workspace, place.sessions_dir)
         self._embedder = EmbedderChoice(make_pipeline, enabled=vector.enabled, batch=_batch_api(settings, place))
         self._vectors = VectorTables(vector.engine, vector.extension_path)
@@ -73,6 +74,7 @@ class MemoryManager:
         self._lock = threading.Lock()
         self._one_sync = threading.Lock()
         self._users = 1
+        self._is_awaited = False
         self._closed = False
 
     def lend(self) -> bool:
@@ -106,12 +108,12 @@ class MemoryManager:
         MemslotError for an empty query; whatever else goes wrong, the outcome says so.
         """
         private = session is None or session.is_private
-        if not query.strip():
+        if not query.replace("\0", " ").strip():
             raise MemslotError("the query is empty: say in a few words what to look for")
         if not self.settings.enabled:
             return unavailable("memory search is switched off", "set memorySearch.enabled to true")
         try:
-            self._freshen(fresh_seconds)
+            without_vectors = self._freshen(fresh_seconds)
             return self._searcher.search(
                 query,
                 max_results=max_results,
@@ -119,6 +121,7 @@ class MemoryManager:
                 private=private,
                 explain=explain,
                 stale=self._staleness(),
+                without_vectors=without_vectors,
             )
         except DAMAGE:
             return self._search_after_repair(query, max_results, min_score, private, explain)
@@ -163,31 +166,42 @@ class MemoryManager:
                 "run: memslot memory index --force",
             )
 
-    def _freshen(self, fresh_seconds: float | None) -> None:
+    def _freshen(self, fresh_seconds: float | None) -> str | None:
+        """Take up changes, or ask for that; gives the reason why the provider should not be asked now, if there is."""
         if fresh_seconds == 0:
-            return
+            return None
         if fresh_seconds is not None:
             try:
-                self.sync(seconds=fresh_seconds, wait_seconds=0.0)
+                report = self.sync(seconds=fresh_seconds, wait_seconds=0.0)
             except Exception as error:
                 logger.warning("searching what is indexed already, since the sync before it failed: %s", error)
-            return
+                return None
+            return "the embedding provider did not answer in time" if report.out_of_time else None
         if not self._was_indexed():
             self._upkeep.request()
             self._upkeep.wait(FIRST_INDEX_SECONDS)
+        elif self._is_awaited:
+            # What the agent has just written should be found by what it asks next.
+            if self._upkeep.wait(_AWAITED_SECONDS):
+                self._is_awaited = False
         elif self.settings.sync.on_search:
             last = self._upkeep.last
             pause = max(_SEARCH_SYNC_SECONDS, _SYNC_SHARE * last.seconds if last is not None else 0.0)
             self._upkeep.request(at_most_every=pause)
+        return None
 
     def _was_indexed(self) -> bool:
         with self._index.snapshot() as snapshot:
             return snapshot is not None and (snapshot.generation.synced_at is not None or snapshot.generation.files > 0)
 
     def _staleness(self) -> str | None:
-        progress = self._upkeep.progress
+        progress, last = self._upkeep.progress, self._upkeep.last
         if progress is not None and progress.total:
             return f"the index is being brought up to date: {progress.files} of {progress.total} changed files are in"
+        if self._is_awaited and self._upkeep.is_busy:
+            return "what was written a moment ago is being indexed"
+        if self._upkeep.failure is None and last is not None and not last.complete:
+            return "not all changes are in the index yet; memslot memory index brings the rest"
         return self._upkeep.failure
 
     def read_file(self, path: str, *, from_line: int = 1, lines: int = 200, session: Session | None = None) -> FilePart:
@@ -222,8 +236,13 @@ class MemoryManager:
         return report
 
     def request_sync(self) -> None:
-        """Ask for a sync in the background, soon."""
+        """Ask for a sync in the background, soon; a search that comes before it is done waits for it a moment."""
+        self._is_awaited = True
         self._upkeep.request()
+
+    def last_sync(self) -> SyncReport | None:
+        """What the last sync of this process did."""
+        return self._upkeep.last
 
     def _sync_in_background(
         self, cancelled: Callable[[], bool], progress: Callable[[SyncProgress], None]
@@ -268,13 +287,7 @@ class MemoryManager:
                 self._watcher.start()
 
     def _watched_folders(self) -> WatchedFolders:
-        flat, deep = [self.place.workspace], [self.place.workspace / "memory"]
-        for extra in self.settings.extra_paths:
-            path = self.place.workspace / Path(extra if isinstance(extra, str) else extra.path).expanduser()
-            (flat if path.suffix else deep).append(path.parent if path.suffix else path)
-        if self._sources.sessions_dir is not None:
-            flat.append(self._sources.sessions_dir)
-        return WatchedFolders(flat, deep)
+        return WatchedFolders.of(self.place.workspace, self.settings.extra_paths, self._sources.sessions_dir)
 
     # How it is
 
@@ -315,7 +328,7 @@ class MemoryManager:
                 if snapshot is None:
                     empty.details = {"syncedAt": None}
                     return empty
-                return look_over(snapshot, expects_vectors=expects_vectors, deep=deep)
+                return look_over(snapshot, self._vectors, expects_vectors=expects_vectors, deep=deep)
         except DAMAGE as error:
             problems.append(f"the index is damaged ({_plain(error)}); the next search builds it again from the notes")
         except Exception as error:

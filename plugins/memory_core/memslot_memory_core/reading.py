@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from memslot import redact
+from memslot import redact_lines
 
 from memslot_memory_core.index.preparing import Sources
 from memslot_memory_core.sources.files import SourceFile
@@ -47,10 +47,11 @@ def read_part(sources: Sources, path: str, from_line: int, lines: int, *, privat
     if file.source == "sessions":
         return _part_of_transcript(file, path, wanted)
     document = read_text_file(file)
-    found = document.lines if document is not None else ()
+    # Before anything is cut out: a part of a private key does not look like one.
+    found = redact_lines(document.lines) if document is not None else []
     part = found[wanted.start - 1 : wanted.stop - 1]
     following = wanted.stop if part and wanted.stop <= len(found) else None
-    return FilePart(path, redact("\n".join(part)), from_line, len(part), following)
+    return FilePart(path, "\n".join(part), from_line, len(part), following)
 
 
 def is_hidden(file: SourceFile) -> bool:

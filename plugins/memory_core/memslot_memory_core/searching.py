@@ -42,6 +42,7 @@ _SMALLEST_POOL, _LARGEST_POOL = 60, 200
 _MOST_CHARS = 10_000
 _MOST_DROPPED = 50
 _REBUILD = "memslot memory index --force"
+_PROBE = "check it with: memslot embed probe"
 
 
 @dataclass(frozen=True)
@@ -83,17 +84,24 @@ class Searcher:
         private: bool = True,
         explain: bool = False,
         stale: str | None = None,
+        without_vectors: str | None = None,
     ) -> MemorySearchOutcome:
-        """What fits, best first. The outcome names the legs that ran and says what did not, and why."""
+        """What fits, best first. The outcome names the legs that ran and says what did not, and why.
+
+        `without_vectors` is a reason not to ask the provider now.
+        """
         text = " ".join(query.replace("\0", " ").split())[:_MOST_CHARS]
         pipeline, selection = self._embedder.choose()
         terms = query_terms(text)
-        leg = self._embed(text, pipeline, selection)
+        leg = self._leg(text, pipeline, selection, without_vectors)
         wanted = max_results or self._settings.query.max_results
         with self._index.snapshot() as snapshot:
             if snapshot is None:
-                return _nothing_indexed(self._sources, stale)
-            leg = self._fitting(leg, snapshot, pipeline)
+                return _nothing_indexed(self._sources, private, stale)
+            if leg.vector is not None and pipeline is not None:
+                # A rebuild may have been published since the query was embedded.
+                lack = self._unfit(snapshot, pipeline)
+                leg = lack if lack is not None else self._with_gaps(leg, snapshot)
             gathered = self._gather(snapshot, terms, leg, wanted, private)
             generation = snapshot.generation
         asked = ranking_query(text, terms, gathered.weighed, date.today())
@@ -114,38 +122,55 @@ class Searcher:
 
     # The query's vector
 
-    def _embed(self, text: str, pipeline: EmbeddingPipeline | None, selection: Selection) -> _VectorLeg:
+    def _leg(
+        self, text: str, pipeline: EmbeddingPipeline | None, selection: Selection, without_vectors: str | None
+    ) -> _VectorLeg:
+        """The query's vector, asked for only where the index has something to compare it with."""
         if pipeline is None:
             return _VectorLeg(why_not=_keywords_only(selection.reason) if selection.requested != "none" else None)
+        if without_vectors is not None:
+            return _VectorLeg(why_not=_keywords_only(without_vectors), action=_PROBE)
+        with self._index.snapshot() as snapshot:
+            lack = None if snapshot is None else self._unfit(snapshot, pipeline)
+        if lack is not None:
+            return lack
         try:
             row = pipeline.embed_query(text)
         except MemslotError as error:
             self.query_failure = str(error)
-            return _VectorLeg(why_not=_keywords_only(str(error)), action="check it with: memslot embed probe")
+            return _VectorLeg(why_not=_keywords_only(str(error)), action=_PROBE)
         self.query_failure = None
         if pipeline.is_zero(row):
             return _VectorLeg(why_not=_keywords_only("the provider finds nothing to embed in the query"))
         return _VectorLeg(row.astype("<f4").tobytes(), advice_of(pipeline.provider))
 
-    def _fitting(self, leg: _VectorLeg, snapshot: Snapshot, pipeline: EmbeddingPipeline | None) -> _VectorLeg:
-        """The leg, if the index has vectors that the query's can be compared with."""
+    def _unfit(self, snapshot: Snapshot, pipeline: EmbeddingPipeline) -> _VectorLeg | None:
+        """Why no vector of this pipeline can be compared with those of the index; None where it can."""
         generation = snapshot.generation
-        if leg.vector is None or pipeline is None or not generation.chunks:
-            return leg
+        if not generation.chunks:
+            return None
         there = Identity.from_json(generation.identity)
         here = self._sources.identity_of(pipeline)
         if there.provider is not None and not there.compares_with(here):
-            why = (
-                f"the index has the vectors of {there.provider} ({there.model}), not of {here.provider} ({here.model})"
-            )
-            return _VectorLeg(why_not=_keywords_only(why), action=f"build it for {here.provider} with: {_REBUILD}")
+            why = f"the index has vectors of {there.provider} ({there.model}), not of {here.provider} ({here.model})"
+            action = f"build it for {here.provider} with: {_REBUILD}; memslot memory status tells what that costs"
+            return _VectorLeg(why_not=_keywords_only(why), action=action)
         if not generation.vectors:
             return _VectorLeg(why_not=_keywords_only("the index has no vectors yet"), action="memslot memory index")
-        if generation.vectors < generation.chunks:
-            missing = generation.chunks - generation.vectors
-            why = f"{missing} of {generation.chunks} chunks have no vector yet and are found by keywords only"
-            return replace(leg, why_not=why)
-        return leg
+        return None
+
+    @staticmethod
+    def _with_gaps(leg: _VectorLeg, snapshot: Snapshot) -> _VectorLeg:
+        """The leg, with a word about chunks that still wait for their vector."""
+        generation = snapshot.generation
+        if generation.vectors >= generation.chunks:
+            return leg
+        waiting = f"SELECT count(*) FROM {generation.tables.chunks} WHERE embedding_id IS NULL"
+        missing = int(snapshot.db.execute(waiting).get)
+        if not missing:  # the others have nothing in them that could be embedded
+            return leg
+        why = f"{missing} of {generation.chunks} chunks have no vector yet and are found by keywords only"
+        return replace(leg, why_not=why)
 
     # Candidates and their order
 
@@ -237,11 +262,11 @@ def _keywords_only(why: str) -> str:
     return f"searched by keywords only: {why}"
 
 
-def _nothing_indexed(sources: Sources, stale: str | None) -> MemorySearchOutcome:
+def _nothing_indexed(sources: Sources, private: bool, stale: str | None) -> MemorySearchOutcome:
     return MemorySearchOutcome(
         hits=[],
         mode="keywords",
-        warning=f"nothing is indexed yet of {sources.workspace}",
+        warning=f"nothing is indexed yet of {sources.workspace}" if private else "nothing is indexed yet",
         action="run: memslot memory index",
         stale=stale or "the first index is not built yet",
     )
@@ -252,7 +277,7 @@ def _with_remarks(outcome: MemorySearchOutcome, ranked: Ranked, generation: Gene
     if not outcome.hits:
         searched = (
             f"nothing fits among {counted(generation.chunks, 'chunk')} of {counted(generation.files, 'file')}, "
-            f"indexed {age(generation.synced_at)}"
+            f"{f'indexed {age(generation.synced_at)}' if generation.synced_at else 'and not all files are in yet'}"
         )
         if ranked.dropped:
             searched += f"; the best of what scored too low has {ranked.dropped[0].score:.2f}"

@@ -7,6 +7,8 @@ import threading
 import time
 from collections.abc import Callable
 
+from memslot import redact
+
 from memslot_memory_core.index.connection import IndexBusyError
 from memslot_memory_core.index.report import SyncProgress, SyncReport
 
@@ -116,7 +118,7 @@ class Upkeep:
                             return
             self.failure = "the last sync was given up: another process has been writing to the index all the time"
         except Exception as error:
-            self.failure = f"the last sync failed: {error}"
+            self.failure = redact(f"the last sync failed: {error}")
             logger.warning("%s", self.failure)
         finally:
             self.progress = None

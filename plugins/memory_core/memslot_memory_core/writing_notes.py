@@ -12,6 +12,8 @@ from typing import Literal
 
 from memslot import MemslotError, redact, strip_recalled
 
+from memslot_memory_core.sources.text import encoding_of
+
 Target = Literal["daily", "memory"]
 MAX_CHARS = 20_000
 _LOCK_SECONDS = 10.0
@@ -94,8 +96,7 @@ def _end_of_section(lines: list[str], title: str) -> int | None:
 def _write_once(file: Path, text: str, section: str | None) -> bool:
     """Write beside the file and put it in its place; False when the file changed meanwhile."""
     before = _stamp(file)
-    content = file.read_bytes().decode("utf-8", "surrogateescape") if before is not None else ""
-    data = insert(content, text, section).encode("utf-8", "surrogateescape")
+    data = _insert_in_kind(file, file.read_bytes() if before is not None else b"", text, section)
     temporary = file.with_name(f".{file.name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
@@ -113,6 +114,18 @@ def _write_once(file: Path, text: str, section: str | None) -> bool:
         temporary.unlink(missing_ok=True)
         raise
     return True
+
+
+def _insert_in_kind(file: Path, data: bytes, text: str, section: str | None) -> bytes:
+    """The note with the text, in the encoding and with the mark that the note has."""
+    mark, encoding = encoding_of(data)
+    # What is no UTF-8 can be kept byte by byte; in wider encodings, only halves of characters can.
+    errors = "surrogateescape" if encoding == "utf-8" else "surrogatepass"
+    try:
+        content = data[len(mark) :].decode(encoding, errors)
+    except UnicodeDecodeError:
+        raise MemslotError(f"{file} is damaged: it begins as {encoding.upper()} and goes on as something else") from None
+    return mark + insert(content, text, section).encode(encoding, errors)
 
 
 def _stamp(file: Path) -> tuple[int, int, int] | None:

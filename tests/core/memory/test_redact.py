@@ -7,7 +7,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from memslot import redact
+from memslot import redact, redact_lines
 from memslot.memory.redact import REDACTED
 
 A, B = "Ab3dEf6hIj9kLm2nOp5q", "rS8tUv1wXy4z"
@@ -199,3 +199,18 @@ def test_time_grows_with_the_text_not_with_its_square(kind: str) -> None:
     # A busy machine may spoil one measurement, but not three.
     size = 1_000_000 if kind in ("dotted", "jwt starts", "users", "begin private") else 300_000
     assert any(seconds(size) < 4 * seconds(size // 2) for _ in range(3))
+
+
+def test_lines_stay_as_many_and_no_part_of_a_key_is_left() -> None:
+    key = [
+        "-----BEGIN RSA PRIVATE KEY-----",
+        *["MIIEabcdefghijklmnopqrstuvwxyz0123456789"] * 5,
+        "-----END RSA PRIVATE KEY-----",
+    ]
+    lines = ["before", *key, "token: abcdefgh1234", "after"]
+    cleaned = redact_lines(lines)
+    assert len(cleaned) == len(lines)
+    assert (cleaned[0], cleaned[-1]) == ("before", "after")
+    assert cleaned[1] == "[redacted]"
+    assert not any("MIIE" in line for line in cleaned)
+    assert redact_lines(["nothing here", ""]) == ["nothing here", ""]

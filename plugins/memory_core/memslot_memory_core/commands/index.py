@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 
 import click
-from memslot import PluginContext, print_json, say_done, say_warning
+from memslot import PluginContext, clean_lines, print_json, say_done, say_warning
 
 from memslot_memory_core.backend import Backend, backend_of
 from memslot_memory_core.index.report import SyncProgress, SyncReport
@@ -36,9 +36,13 @@ def make_index_command(ctx: PluginContext) -> click.Command:
         with _progress_bar() as show:
             report = backend.sync(force=force, progress=show, wait_seconds=_WAIT_SECONDS)
         _print_report(report, as_json)
+        # The first index of all is built without being built anew, and leaves nothing as it was.
+        was_spared = force and not report.rebuilt and report.unchanged > 0
+        if was_spared:
+            say_warning("the index was not built anew")
         if watch:
-            _watch(backend)
-        elif report.problems and not report.complete:
+            _watch(backend, report)
+        elif not report.complete or was_spared:
             raise click.exceptions.Exit(1)
 
     return index
@@ -52,22 +56,27 @@ def _print_report(report: SyncReport, as_json: bool) -> None:
         parts = [f"{report.indexed} changed", f"{report.removed} removed", f"{report.unchanged} unchanged"]
         say_done(f"{verb}: {', '.join(parts)}; {report.embedded} texts embedded, {report.seconds:.1f} s")
     for problem in report.problems:
-        say_warning(problem)
+        say_warning(clean_lines(problem))
     if report.mismatch is not None:
         say_warning("build it with: memslot memory index --force")
 
 
-def _watch(backend: Backend) -> None:
+def _watch(backend: Backend, seen: SyncReport) -> None:
+    """Print each sync that changed something; `seen` is the one that was printed already."""
     backend.start_watching()
     click.echo("Watching for changes; Ctrl-C ends it.", err=True)
-    seen: object = None
     with contextlib.suppress(KeyboardInterrupt):
         while True:
             time.sleep(0.5)
-            last = backend.status().details.get("lastSync")
-            if last is not None and last != seen:
-                seen = last
-                click.echo(f"{time.strftime('%H:%M:%S')}  {last['indexed']} changed, {last['removed']} removed")
+            last = backend.last_sync()
+            if last is None or last is seen:
+                continue
+            if last.changed:
+                click.echo(f"{time.strftime('%H:%M:%S')}  {last.indexed} changed, {last.removed} removed")
+            for problem in last.problems:
+                if problem not in seen.problems:
+                    say_warning(clean_lines(problem))
+            seen = last
 
 
 @contextlib.contextmanager

@@ -72,7 +72,7 @@ def make_get_command(ctx: PluginContext) -> click.Command:
             return
         if not part.lines:
             raise click.ClickException(
-                f'there is nothing to read in "{path}" from line {from_line} on; '
+                f'there is nothing to read in "{clean_lines(path)}" from line {from_line} on; '
                 "only indexed files can be read, by the path that a search shows"
             )
         click.echo(clean_lines(part.text))
@@ -84,7 +84,7 @@ def make_get_command(ctx: PluginContext) -> click.Command:
 
 def _print_outcome(outcome: MemorySearchOutcome) -> None:
     for hit in outcome.hits:
-        click.echo(click.style(f"{hit.citation}  {hit.score:.2f}", bold=True))
+        click.echo(click.style(clean_lines(f"{hit.citation}  {hit.score:.2f}"), bold=True))
         click.echo(clean_lines(hit.snippet))
         if hit.explanation is not None:
             click.echo(click.style(f"  {_pairs(hit.explanation)}", dim=True))

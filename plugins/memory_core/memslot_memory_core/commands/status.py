@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import click
-from memslot import MemoryStatus, PluginContext, print_json, print_pairs
+from memslot import MemoryStatus, PluginContext, clean_lines, print_json, print_pairs
 
 from memslot_memory_core.backend import backend_of
 from memslot_memory_core.outcome import age
@@ -59,4 +59,4 @@ def _print(now: MemoryStatus) -> None:
         ]
     )  # fmt: skip
     for problem in now.problems:
-        click.echo(click.style("Problem: ", fg="red") + problem, err=True)
+        click.echo(click.style("Problem: ", fg="red") + clean_lines(problem), err=True)

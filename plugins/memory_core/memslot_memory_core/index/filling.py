@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import apsw
 from memslot import EmbeddingCancelledError, EmbeddingPipeline, ProviderError
@@ -88,6 +88,8 @@ class Filling:
         self._progress = progress
         self._limits = limits
         self._tally = _Tally()
+        self._stopped: Literal["time", "outage"] | None = None
+        """Why embedding ended before all texts were embedded."""
 
     def _fits(self, pipeline: EmbeddingPipeline | None) -> bool:
         """Whether there is somebody whose vectors belong into this generation."""
@@ -111,8 +113,9 @@ class Filling:
             if self._limits.reached and done < len(due):
                 tally.complete = False
                 break
-        if self._target.state == "building" and self._lost_vectors():
-            tally.complete = False
+        if self._stopped is not None and self._lost_vectors():
+            # What lacks its vector is found by words meanwhile; a new generation waits for it, so as not to lose any.
+            tally.complete = tally.complete and self._stopped == "outage" and self._target.state != "building"
         return SyncReport(
             indexed=tally.indexed,
             removed=tally.removed,
@@ -120,6 +123,8 @@ class Filling:
             embedded=tally.embedded,
             complete=tally.complete,
             problems=tally.problems,
+            out_of_time=self._stopped == "time",
+            skipped_links=discovery.skipped_links,
         )
 
     def _tell(self, done: int, total: int) -> None:
@@ -227,21 +232,21 @@ class Filling:
         if not missing or self._embedder is None:
             return found
         try:
-            embed_missing(self._embedder, self._db, space, missing, self._limits.cancelled)
+            embed_missing(self._embedder, self._db, space, missing, lambda: self._limits.reached)
         except EmbeddingCancelledError:
-            self._embedder = None
+            self._embedder, self._stopped = None, "time"
         except RefusedTextError as error:
             self._tally.problems.append(str(error))
         except ProviderError as error:
             # What comes now is found by its words; its vectors are made up for at the next sync.
-            self._embedder = None
+            self._embedder, self._stopped = None, "outage"
             self._tally.problems.append(f"embedding stopped: {error}")
         made = vector_ids(self._db, space, list(missing))
         self._tally.embedded += len(made)
         return {**found, **made}
 
     def _lost_vectors(self) -> bool:
-        """Whether the new generation has chunks without a vector, where it is to replace one that has them."""
+        """Whether chunks are without a vector that they should have."""
         if self._identity.space is None:
             return False
         waiting = f"SELECT 1 FROM {self._tables.chunks} WHERE embedding_id IS NULL LIMIT 1"

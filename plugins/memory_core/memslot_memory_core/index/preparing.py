@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from memslot import EmbeddingPipeline, MemorySearch
+from memslot import EmbeddingPipeline, MemorySearch, redact_lines
 
 from memslot_memory_core.index.identity import Identity
 from memslot_memory_core.index.writing import Piece, Prepared
@@ -90,7 +90,8 @@ class Sources:
         stamp = _settled(document.stamp)
         if row is not None and not anew and row.hash == document.hash:
             return Unchanged(stamp)
-        chunks = chunk_lines(document.lines, None, **self._chunking())
+        # Neither the index nor a provider is to hold a key; a later cut could not tell half of one.
+        chunks = chunk_lines(redact_lines(document.lines), None, **self._chunking())
         remarks = [f"{document.replaced} undecodable bytes were replaced"] if document.replaced else []
         if document.truncated:
             remarks.append("it is too large, only its first 64 MB are indexed")

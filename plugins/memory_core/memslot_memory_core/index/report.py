@@ -58,6 +58,9 @@ class SyncReport:
     problems: Sequence[str] = field(default_factory=tuple)
     mismatch: Mismatch | None = None
     seconds: float = 0.0
+    out_of_time: bool = False
+    """Whether a provider was still asked when the time was up."""
+    skipped_links: int = 0
 
     @property
     def changed(self) -> bool:

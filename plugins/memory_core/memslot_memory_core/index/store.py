@@ -23,9 +23,10 @@ from memslot_memory_core.index.connection import (
     open_index,
     open_to_read,
 )
+from memslot_memory_core.index.facts import Facts
 from memslot_memory_core.index.generation import Generation
 from memslot_memory_core.index.lock import writer_lock
-from memslot_memory_core.index.schema import is_prepared, prepare
+from memslot_memory_core.index.schema import is_prepared, prepare, transaction
 
 _MOST_IDLE = 8
 
@@ -41,8 +42,10 @@ class Snapshot:
 class IndexFile:
     """One agent's index. Used from several threads; other processes may use the same file."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, owner: str | None = None) -> None:
         self.file = file
+        self._owner = owner
+        """The agent whose index it is; no other may read or write it."""
         self._lock = threading.Lock()
         self._idle: list[apsw.Connection] = []
         self._opened_as: tuple[int, int] | None = None
@@ -61,11 +64,13 @@ class IndexFile:
             try:
                 with _read_transaction(db):
                     live = generations.find(db, "live") if is_prepared(db) else None
+                    if live is not None:
+                        self._check_owner(db)
                     yield None if live is None else Snapshot(db, live)
             except BaseException:
                 _close(db)
                 raise
-            self._give_back(db)
+            self._give_back(db, identity)
         except DAMAGE:
             self._damaged = identity
             raise
@@ -101,6 +106,7 @@ class IndexFile:
                 db = open_index(self.file)
                 prepare(db)
                 generations.find(db, "live")
+                self._check_owner(db)
                 return db
             except DAMAGE:
                 _close(db)
@@ -117,6 +123,23 @@ class IndexFile:
                 _close(db)
                 raise IndexFault(f"the index {self.file} cannot be opened for writing: {_reason(error)}") from error
         raise AssertionError("unreachable")
+
+    def _check_owner(self, db: apsw.Connection) -> None:
+        """Refuse the index of another agent: two that share a file would read, and undo, each other's notes."""
+        if self._owner is None:
+            return
+        owner = Facts(db).read("agent")
+        if owner is not None and owner != self._owner:
+            raise IndexFault(
+                f'the index {self.file} belongs to the agent "{owner}", not to "{self._owner}"; '
+                "put {agentId} into memorySearch.store.path"
+            )
+
+    def own(self, db: apsw.Connection) -> None:
+        """Note whose index it is; for the writer."""
+        if self._owner is not None and Facts(db).read("agent") is None:
+            with transaction(db):
+                Facts(db).write("agent", self._owner)
 
     def _remove_stub(self) -> None:
         """A file that was cut to nothing: whoever has it open still would keep it locked for good."""
@@ -180,9 +203,11 @@ class IndexFile:
                 return None
             raise IndexFault(f"the index {self.file} cannot be opened: {_reason(error)}") from error
 
-    def _give_back(self, db: apsw.Connection) -> None:
+    def _give_back(self, db: apsw.Connection, identity: tuple[int, int] | None) -> None:
         with self._lock:
-            if not self._closed and len(self._idle) < _MOST_IDLE:
+            # One that has another file open than the one that is there now would show the old index for ever.
+            is_current = identity == self._opened_as
+            if is_current and not self._closed and len(self._idle) < _MOST_IDLE:
                 self._idle.append(db)
                 return
         _close(db)

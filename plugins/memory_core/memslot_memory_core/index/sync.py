@@ -68,6 +68,7 @@ class Synchronizer:
         started = time.monotonic()
         deadline = None if seconds is None else started + seconds
         with self._index.writer(wait_seconds=wait_seconds, cancelled=cancelled) as db:
+            self._index.own(db)
             self._embeddings.attach(db)
             try:
                 limits = Limits(cancelled, deadline, every_growth or force)
@@ -96,9 +97,16 @@ class Synchronizer:
         if report.complete or not is_new:
             self._settle(db, target, report)
         else:
+            self._keep_live_fresh(db, limits)
             with transaction(db):
                 Facts(db).write_problems([*problems, _UNFINISHED])
         return replace(report, problems=[*problems, embedder.absent]) if embedder.absent else report
+
+    def _keep_live_fresh(self, db: apsw.Connection, limits: Limits) -> None:
+        """While a rebuild waits for its provider, new notes are found by their words in the index that serves."""
+        live = generations.find(db, "live")
+        if live is not None and not limits.reached:
+            Filling(db, live, self._sources, Embedder(), self._vectors, None, limits).run()
 
     def _target(self, db: apsw.Connection, embedder: Embedder, force: bool) -> tuple[Generation, Mismatch | None]:
         """The generation to write to: the live one, or one that will take its place."""
@@ -108,9 +116,18 @@ class Synchronizer:
             with transaction(db):
                 return generations.create(db, "live", wanted.to_json()), None
         there = Identity.from_json(live.identity)
-        if wanted.provider is None:
+        if wanted.provider is None and there.provider is not None:
             # Nobody embeds now: vectors that are there stay, and wait for somebody who can use them.
-            wanted = replace(wanted, provider=there.provider, model=there.model, key=there.key, dims=there.dims)
+            kept = replace(wanted, provider=there.provider, model=there.model, key=there.key, dims=there.dims)
+            if embedder.absent is not None and (force or kept != there):
+                cost = rebuild.cost(db, live, kept)
+                if cost.chunks:
+                    return live, Mismatch(
+                        there.differences(kept) or ["a rebuild was asked for"], cost.chunks, cost.tokens, None
+                    )
+                wanted = kept
+            elif not force and kept == there:
+                wanted = kept
         if there.provider is None and there.same_layout(wanted) and wanted != there and not force:
             # Built by keywords alone: every chunk is simply one that waits for its vector.
             with transaction(db):
@@ -147,5 +164,6 @@ class Synchronizer:
             if report.complete:
                 db.execute("UPDATE generations SET synced_at = ? WHERE id = ?", (time.time(), target.number))
             Facts(db).write_problems(report.problems)
+            Facts(db).write("skipped_links", report.skipped_links)
         if report.changed:
             db.execute("PRAGMA optimize")

@@ -148,6 +148,16 @@ class VectorTables:
                 engine = self._engines[generation.number, kind, name] = make_engine(name, table)
         return engine, reason
 
+    def counts(self, db: apsw.Connection, generation: Generation) -> tuple[int, int] | None:
+        """How many chunks and turns the tables of the engine hold; None where it has none, or none that opens here."""
+        if generation.engine == "numpy" or _dims(generation) is None or self.load(db, generation.engine) is not None:
+            return None
+        tables = dict(_tables(generation))
+        if not all(is_usable(db, table.name) for table in tables.values()):
+            return None
+        chunks, turns = (make_engine(generation.engine, tables[kind]).count(db) for kind in ("chunks", "turns"))
+        return (chunks or 0, turns or 0)
+
     def load(self, db: apsw.Connection, name: str) -> str | None:
         """Make an engine usable on a connection; None, or why it is not."""
         with contextlib.suppress(apsw.Error):

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import logging
+import os
 import stat
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from memslot_memory_core.sources.roots import MARKDOWN, TRANSCRIPT, ExtraPathLike
+
 logger = logging.getLogger("memslot.plugin.memory-core")
 
-_SUFFIXES = (".md", ".markdown", ".jsonl")
+_SUFFIXES = (*MARKDOWN, *TRANSCRIPT)
 _LONGEST_WAIT = 10
 """Times the quiet period: a file that is written without pause is indexed all the same."""
 _RETRY_SECONDS = 5.0
@@ -25,6 +28,22 @@ class WatchedFolders:
 
     flat: Sequence[Path]
     deep: Sequence[Path]
+
+    @classmethod
+    def of(
+        cls, workspace: Path, extra_paths: Sequence[str | ExtraPathLike], sessions_dir: Path | None
+    ) -> WatchedFolders:
+        """Where the notes and transcripts of these settings are."""
+        flat, deep = [workspace], [workspace / "memory"]
+        for extra in extra_paths:
+            text = extra if isinstance(extra, str) else extra.path
+            path = workspace / os.path.expanduser(text)  # noqa: PTH111 (Path raises for a user who is not there)
+            # A dot alone says nothing: folders are called `vault.v2`, and even `notes.md`.
+            is_note = path.name.lower().endswith(MARKDOWN) and _number(path) is None
+            (flat if is_note else deep).append(path.parent if is_note else path)
+        if sessions_dir is not None:
+            flat.append(sessions_dir)
+        return cls(flat, deep)
 
     def existing(self) -> WatchedFolders:
         return WatchedFolders([f for f in self.flat if _number(f)], [f for f in self.deep if _number(f)])
@@ -41,6 +60,15 @@ def _number(folder: Path) -> int | None:
         return None
     # Where a file system has no numbers for its folders, all have this one.
     return (status.st_ino or 1) if stat.S_ISDIR(status.st_mode) else None
+
+
+def _may_be_folder(path: Path, below: bool) -> bool:
+    """It may be one that was moved here with notes in it, `memory` itself, or one that is gone with its notes.
+
+    What is gone does not tell what it was. It matters where folders have notes in them; elsewhere it is the
+    temporary file of somebody who is writing.
+    """
+    return not path.suffix or path.is_dir() or (below and not os.path.lexists(path))
 
 
 class Watcher:
@@ -112,7 +140,7 @@ class Watcher:
                         self._tell()
                         is_new = False
                     elif changes:
-                        self._report([path for _, path in changes])
+                        self._report([path for _, path in changes], below)
                     self._look_for_others(numbers)
                 return
             except (OSError, RuntimeError) as error:
@@ -123,11 +151,9 @@ class Watcher:
                 if self._restart.wait(_RETRY_SECONDS if not any(f.is_dir() for f in folders) else 0.2):
                     return
 
-    def _report(self, paths: Sequence[str]) -> None:
-        # A folder may be one that was moved here with notes in it, or `memory` itself.
-        if not any(path.lower().endswith(_SUFFIXES) or not Path(path).suffix or Path(path).is_dir() for path in paths):
-            return
-        self._tell()
+    def _report(self, paths: Sequence[str], below: bool) -> None:
+        if any(path.lower().endswith(_SUFFIXES) or _may_be_folder(Path(path), below) for path in paths):
+            self._tell()
 
     def _look_for_others(self, numbers: Sequence[int | None]) -> None:
         """A folder that was made, deleted or replaced is to be watched, or no longer: `memory`, an extra path."""

@@ -89,6 +89,10 @@ class QmdBackend:
         """QMD does not watch; it looks every `memory.qmd.update.interval`."""
         self.qmd.start()
 
+    def last_sync(self) -> SyncReport | None:
+        """None: QMD's own updates come by the clock, and nobody waits for them."""
+        return None
+
     def status(self, *, deep: bool = False) -> MemoryStatus:
         return self.memory.status(deep=deep)
 

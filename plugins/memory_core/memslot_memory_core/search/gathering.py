@@ -17,6 +17,7 @@ from memslot_memory_core.search.candidate import Candidate, UserLine
 
 _MOST_TURNS = 2000
 _WIDER = 4
+_MOST_VISIBLE = 500
 
 
 @dataclass(frozen=True)
@@ -55,18 +56,13 @@ class Gathering:
 
     def run(self) -> Gathered:
         weighed = keywords.weigh(self._db, self._tables.words, self._terms)
-        limit = self._pool
-        while True:
-            r, cosine = self._ask_both("chunks", weighed, limit)
-            found = {*r, *cosine}
-            turns = self._ask_turns(limit)
-            rows = self._rows([*found, *(turns.chunks if turns else ())])
-            # Where others listen in some rows do not count; look further down until there are enough that do.
-            if self._private or len(rows) >= min(self._pool, self._generation.chunks) or len(found) < limit:
-                break
-            if limit >= self._generation.chunks:
-                break
-            limit *= _WIDER
+        r, cosine = self._ask_both("chunks", weighed, self._pool)
+        turns = self._ask_turns(self._pool)
+        rows = self._rows([*{*r, *cosine}, *(turns.chunks if turns else ())])
+        if not self._private and len(rows) < self._pool:
+            # Where others listen in some rows do not count: look further down, and at the first of those that do.
+            r, cosine = self._ask_both("chunks", weighed, self._pool * _WIDER)
+            rows = self._rows([*{*r, *cosine}, *self._visible()])
         ids = list(rows)
         texts = {number: row[5] for number, row in rows.items()}
         r |= keywords.score(self._db, self._tables.words, weighed, [n for n in ids if n not in r], read=lambda _: texts)
@@ -127,6 +123,15 @@ class Gathering:
             (json.dumps(list(ids)),),
         )
         return {row[0]: row for row in rows}
+
+    def _visible(self) -> list[int]:
+        """Chunks that anybody may see: all of them, where they are few."""
+        rows = self._db.execute(
+            f"SELECT c.id FROM {self._tables.files} f JOIN {self._tables.chunks} c ON c.file_id = f.id "
+            "WHERE f.private = 0 AND f.source = 'memory' LIMIT ?",
+            (_MOST_VISIBLE,),
+        )
+        return [number for (number,) in rows]
 
     # The user's own lines
 

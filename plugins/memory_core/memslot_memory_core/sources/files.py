@@ -72,11 +72,15 @@ def discover(
     also where the file system does not care, so that every system gives the same list.
     """
     roots = find_roots(workspace, extra_paths, sessions_dir)
-    found = Discovery(skipped_links=roots.skipped_links, problems=roots.problems)
+    found = Discovery(skipped_links=roots.skipped_links, problems=roots.problems, unread=roots.unread)
     seen: set[tuple[int, int]] = set()
     for root in roots.roots:
         if root.only is not None:
-            single = single_file(root, root.only)
+            try:
+                single = single_file(root, root.only)
+            except OSError as error:
+                _note_unread_file(root.shown + root.only, error, found)
+                continue
             if single is not None and (identity := (single[1].st_dev, single[1].st_ino)) not in seen:
                 seen.add(identity)
                 found.files.append(single[0])
@@ -114,14 +118,17 @@ class _Walk:
             if states is not None and not (reached := self._step(states, name)):
                 continue
             is_text = name.lower().endswith(suffixes)
-            if is_text and entry.is_file(follow_symlinks=False):
-                if reached is None or self._accepts(reached):
-                    self._add(entry, shown + name)
-            elif leads_elsewhere(entry):
-                if (is_text or entry.is_dir()) and name not in SKIPPED_FOLDERS:
-                    self.found.skipped_links += 1
-            elif entry.is_dir(follow_symlinks=False) and name not in SKIPPED_FOLDERS:
-                subfolders.append((entry, reached))
+            try:
+                if is_text and entry.is_file(follow_symlinks=False):
+                    if reached is None or self._accepts(reached):
+                        self._add(entry, shown + name)
+                elif leads_elsewhere(entry):
+                    if (is_text or _leads_to_folder(entry)) and name not in SKIPPED_FOLDERS:
+                        self.found.skipped_links += 1
+                elif entry.is_dir(follow_symlinks=False) and name not in SKIPPED_FOLDERS:
+                    subfolders.append((entry, reached))
+            except OSError as error:  # a file system whose listings do not tell what is a folder
+                self._note_unknown(shown + name, is_text, error)
         for entry, reached in reversed(subfolders):
             self._enter(entry, shown + entry.name, reached)
 
@@ -139,12 +146,24 @@ class _Walk:
             status = entry.stat(follow_symlinks=False)
             if not status.st_ino:  # Windows leaves it out of a listing
                 status = os.lstat(entry.path)
-        except OSError:
+        except FileNotFoundError:
             return  # gone since the folder was listed
+        except OSError as error:
+            _note_unread_file(path, error, self.found)
+            return
         identity = (status.st_dev, status.st_ino)
         if identity not in self.seen and stat.S_ISREG(status.st_mode):
             self.seen.add(identity)
             self.found.files.append(make_source_file(self.root.source, path, entry.path, status))
+
+    def _note_unknown(self, path: str, is_text: bool, error: OSError) -> None:
+        """It may be a note or a folder with notes in it."""
+        if is_text:
+            _note_unread_file(path, error, self.found)
+        if self.root.source != "sessions":
+            if not is_text:
+                self.found.problems.append(f"{path!r} cannot be read: {error.strerror}.")
+            self.found.unread.append(f"{path}/")
 
     def _enter(self, entry: os.DirEntry[str], path: str, states: States | None) -> None:
         root = self.root
@@ -167,6 +186,18 @@ def leads_elsewhere(entry: os.DirEntry[str]) -> bool:
     return is_junction is not None and os.name == "nt" and bool(is_junction())
 
 
+def _leads_to_folder(link: os.DirEntry[str]) -> bool:
+    try:
+        return link.is_dir()
+    except OSError:
+        return False  # to itself, or to a place that is closed
+
+
+def _note_unread_file(path: str, error: OSError, found: Discovery) -> None:
+    found.problems.append(f"File {path!r} cannot be read: {error.strerror}.")
+    found.unread.append(path)
+
+
 def _note_unread_folder(root: Root, folder: str, shown: str, error: OSError, found: Discovery) -> None:
     missing = isinstance(error, FileNotFoundError)
     if missing and (root.source == "sessions" or folder != root.folder):
@@ -187,12 +218,12 @@ def make_source_file(source: Source, path: str, file: str, status: os.stat_resul
 
 
 def single_file(root: Root, name: str) -> tuple[SourceFile, os.stat_result] | None:
-    """The one file of a root that names a file."""
+    """The one file of a root that names a file; None when it is gone. Raises OSError where nobody can tell."""
     if root.glob is not None and not root.glob.accepts(root.glob.after(root.glob.begin(), name)):
         return None
     try:
         status = os.lstat(join(root.folder, name))
-    except OSError:
+    except FileNotFoundError:
         return None
     if not stat.S_ISREG(status.st_mode):
         return None

@@ -51,7 +51,10 @@ def _find_below(root: Root, roots: Roots, path: str) -> tuple[SourceFile, int] |
     if parts is None or not parts[-1].lower().endswith(root.suffixes):
         return None
     if root.only is not None:
-        single = single_file(root, root.only) if parts == [root.only] else None
+        try:
+            single = single_file(root, root.only) if parts == [root.only] else None
+        except OSError:
+            return None
         return (single[0], single[1].st_nlink) if single else None
     states = root.glob.begin() if root.glob else None
     folder = root.folder

@@ -53,6 +53,8 @@ class Roots:
     roots: list[Root] = field(default_factory=list)
     skipped_links: int = 0
     problems: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
+    """What the paths of files begin with that may be there, only that nobody can tell now."""
 
 
 def is_safe(name: str) -> bool:
@@ -104,6 +106,8 @@ def _add_extra(roots: Roots, extra: str | ExtraPathLike) -> None:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         roots.problems.append(f"{name} cannot be indexed: {reason}. Correct it or take it out of extraPaths.")
+        if isinstance(error, OSError) and not _is_absent(where, error):
+            roots.unread += _may_begin_with(roots.workspace, where)
         return
     if link is not None:
         roots.skipped_links += 1
@@ -118,6 +122,26 @@ def _add_extra(roots: Roots, extra: str | ExtraPathLike) -> None:
         roots.roots.append(Root("memory", folder, shown_folder(roots.workspace, folder), glob=glob, only=only))
     else:
         roots.problems.append(f"{name} is left out: it is neither a folder nor a Markdown file.")
+
+
+def _is_absent(where: str, error: OSError) -> bool:
+    """Is nothing there? Only a folder that can be read and does not list the name says so.
+
+    Above a drive that is not mounted, or behind a folder that is closed to us, all may be as it was.
+    """
+    if not isinstance(error, FileNotFoundError):
+        return False
+    folder, name = os.path.split(where)
+    try:
+        return name not in os.listdir(folder)  # noqa: PTH208 (names as they are, without a Path for each)
+    except OSError:
+        return False
+
+
+def _may_begin_with(workspace: str, where: str) -> list[str]:
+    """How the paths of an extra path begin of which nobody knows whether it is a folder or a file."""
+    shown = shown_folder(workspace, where)
+    return [shown, shown.rstrip("/")] if where.lower().endswith(MARKDOWN) else [shown]
 
 
 def shown_folder(workspace: str, folder: str) -> str:

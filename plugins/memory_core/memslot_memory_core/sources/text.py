@@ -22,6 +22,8 @@ for _flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY"):
     _FLAGS |= getattr(os, _flag, 0)
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # begins with the mark of UTF-16, so it comes first
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
@@ -104,12 +106,14 @@ def split_lines(text: str) -> list[str]:
     return lines
 
 
+def encoding_of(data: bytes) -> tuple[bytes, str]:
+    """The mark with which a text begins, if it does, and the encoding that follows from it."""
+    return next(((mark, name) for mark, name in _MARKS if data.startswith(mark)), (b"", "utf-8"))
+
+
 def _decode(data: bytes, truncated: bool) -> tuple[str, int]:
-    encoding = "utf-8"
-    for mark, name in _MARKS:
-        if data.startswith(mark):
-            data, encoding = data[len(mark) :], name
-            break
+    mark, encoding = encoding_of(data)
+    data = data[len(mark) :]
     try:
         return codecs.getincrementaldecoder(encoding)("strict").decode(data, not truncated), 0
     except UnicodeDecodeError:

@@ -18,10 +18,9 @@ MAX_LINE_BYTES = 32 * 1024 * 1024
 """A longer line is passed over: it holds a file, not what somebody said."""
 MAX_CHARS = 16 * 1024 * 1024
 """About as many characters are read at one time; more than any chunk holds, so that each reading gets ahead."""
-_GUARD_BYTES = 1024
 _GROWTH_BYTES = 4 * 1024 * 1024
 _BLOCK_BYTES = 1024 * 1024
-_RESUME = re.compile(r"([0-9]{1,18}):([0-9]{1,18}):([0-9]{1,18}):([0-9a-f]{32})")
+_RESUME = re.compile(r"([0-9]{1,18}):([0-9]{1,18}):([0-9]{1,18}):([0-9a-f]{64})")
 _MESSAGE = re.compile(rb'"type"\s*:\s*"message"')
 
 
@@ -29,8 +28,8 @@ _MESSAGE = re.compile(rb'"type"\s*:\s*"message"')
 class Resume:
     """Where reading goes on: the line with which the last chunk begins that begins a line, and its place in the file.
 
-    `end` is how far the file has been read. `guard` is a hash of what stands before `offset` and before `end`:
-    if that has changed, the file was not only added to, and is read from its beginning.
+    `end` is how far the file has been read, `guard` the SHA-256 of all bytes up to there: if that has changed,
+    be it by one letter of the first line, the file was not only added to, and is read from its beginning.
     """
 
     offset: int
@@ -61,7 +60,6 @@ class UserLine(NamedTuple):
 class _Place(NamedTuple):
     offset: int
     line: int
-    guard: str
 
 
 @dataclass(frozen=True)
@@ -87,7 +85,7 @@ class Transcript:
     places: tuple[_Place, ...]
     rest: _Place
     end: int
-    end_guard: str
+    guard: str
 
     def time_of(self, start_line: int, end_line: int) -> float | None:
         """When the last message of these lines was said."""
@@ -122,7 +120,7 @@ def chunk_transcript(transcript: Transcript, *, tokens: int, overlap: int) -> tu
         if chunk.begins_line:
             place = transcript.places[bisect_left(transcript.numbers, chunk.start_line)]
             break
-    return chunks, Resume(place.offset, place.line, transcript.end, place.guard + transcript.end_guard)
+    return chunks, Resume(place.offset, place.line, transcript.end, transcript.guard)
 
 
 def growth(source: SourceFile, consumed: int) -> tuple[int, int]:
@@ -147,8 +145,8 @@ class _Reading:
     def __init__(self, file: BinaryIO, max_chars: int) -> None:
         self.file, self.max_chars = file, max_chars
         self.offset, self.line = 0, 1
-        self.before = b""
-        """The last bytes before the offset."""
+        self.hash = hashlib.sha256()
+        """Of all bytes before the offset."""
         self.broken = 0
         self.spoken: list[Spoken] = []
         self.numbers: list[int] = []
@@ -156,25 +154,33 @@ class _Reading:
 
     def go_to_beginning(self) -> None:
         self.file.seek(0)
-        self.offset, self.line, self.before = 0, 1, b""
+        self.offset, self.line, self.hash = 0, 1, hashlib.sha256()
 
     def go_to(self, resume: Resume) -> bool:
         """Take up an earlier reading; False when the file is not simply that file with more at its end."""
-        before = self._bytes_before(resume.offset)
-        before_end = self._bytes_before(resume.end)
-        if before is None or before_end is None or _guard(before) + _guard(before_end) != resume.guard:
+        if os.fstat(self.file.fileno()).st_size < resume.end:
             return False
-        if before_end and not before_end.endswith(b"\n") and self.file.readline(MAX_LINE_BYTES).strip():
+        self.file.seek(0)
+        before = hashlib.sha256()
+        last = self._hash_into(before, resume.offset)
+        all_read = before.copy()
+        last = self._hash_into(all_read, resume.end - resume.offset) or last
+        if all_read.hexdigest() != resume.guard:
+            return False
+        if last not in (b"", b"\n") and self.file.readline(MAX_LINE_BYTES).strip():
             return False  # a record without a line end was taken for whole, and then went on
         self.file.seek(resume.offset)
-        self.offset, self.line, self.before = resume.offset, resume.line, before
+        self.offset, self.line, self.hash = resume.offset, resume.line, before
         return True
 
-    def _bytes_before(self, offset: int) -> bytes | None:
-        begin = max(0, offset - _GUARD_BYTES)
-        self.file.seek(begin)
-        found = self.file.read(offset - begin)
-        return found if len(found) == offset - begin else None
+    def _hash_into(self, target: hashlib._Hash, length: int) -> bytes:
+        """Hash the next bytes of the file; gives the last of them."""
+        last = b""
+        while length > 0 and (block := self.file.read(min(length, _BLOCK_BYTES))):
+            target.update(block)
+            length -= len(block)
+            last = block[-1:]
+        return last
 
     def run(self, stamp: str, resumed: bool) -> Transcript:
         first_line = self.line
@@ -186,7 +192,8 @@ class _Reading:
                 break
             if raw.endswith(b"\n"):
                 chars += self._take(raw)
-                self._pass(len(raw), raw)
+                self.hash.update(raw)
+                self._pass(len(raw))
             elif len(raw) < MAX_LINE_BYTES:
                 if is_whole(raw):
                     self._take(raw)
@@ -196,7 +203,7 @@ class _Reading:
                 break
         rest = self._place()
         end = self.offset + len(unended)
-        guard = _guard((self.before + unended)[-_GUARD_BYTES:])
+        self.hash.update(unended)
         return Transcript(
             first_line=first_line,
             resumed=resumed,
@@ -216,7 +223,7 @@ class _Reading:
             places=tuple(self.places),
             rest=rest,
             end=end,
-            end_guard=guard,
+            guard=self.hash.hexdigest(),
         )
 
     def _take(self, raw: bytes) -> int:
@@ -233,26 +240,23 @@ class _Reading:
         self.places.append(self._place())
         return len(said.text) if len(self.spoken) > 1 else 0
 
-    def _pass(self, length: int, tail: bytes) -> None:
+    def _pass(self, length: int) -> None:
         self.offset += length
         self.line += 1
-        self.before = tail[-_GUARD_BYTES:] if len(tail) >= _GUARD_BYTES else (self.before + tail)[-_GUARD_BYTES:]
 
     def _pass_rest(self, raw: bytes) -> bool:
         """Pass over a line that is too long; False when its end has not been written yet."""
-        length = len(raw)
+        length, line_hash = len(raw), self.hash.copy()
+        line_hash.update(raw)
         while block := self.file.readline(_BLOCK_BYTES):
             length += len(block)
-            raw = raw[-_GUARD_BYTES:] + block
+            line_hash.update(block)
             if block.endswith(b"\n"):
                 self.broken += 1
-                self._pass(length, raw)
+                self.hash = line_hash
+                self._pass(length)
                 return True
         return False
 
     def _place(self) -> _Place:
-        return _Place(self.offset, self.line, _guard(self.before))
-
-
-def _guard(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()[:16]
+        return _Place(self.offset, self.line)
