@@ -79,6 +79,7 @@ bench: $(VENV)/.ready-dev
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/embeddings.py
 	$(BIN)/python benchmarks/static.py
+	$(BIN)/python benchmarks/hooks.py
 
 quality: $(VENV)/.ready-dev
 	for set in zh ja ko mixed; do $(BIN)/python benchmarks/quality/run.py --set $$set || exit 1; done

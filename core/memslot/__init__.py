@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from memslot.cli.output import say_warning as say_warning
     from memslot.config.model import Config as Config
     from memslot.config.paths import Places as Places
+    from memslot.config.paths import make_private_dir as make_private_dir
     from memslot.config.search_model import MemorySearch as MemorySearch
     from memslot.diagnostics import Diagnostic as Diagnostic
     from memslot.embeddings.cache import CacheKey as CacheKey
@@ -97,7 +98,7 @@ _HOMES = {
     "agent.run": ["AgentRun", "AsyncAgentRun"],
     "cli.output": ["clean_lines", "print_json", "print_pairs", "print_table", "say_done", "say_warning"],
     "config.model": ["Config"],
-    "config.paths": ["Places"],
+    "config.paths": ["Places", "make_private_dir"],
     "config.search_model": ["MemorySearch"],
     "diagnostics": ["Diagnostic"],
     "embeddings.cache": ["CacheKey", "EmbeddingCache", "MemoryCache"],

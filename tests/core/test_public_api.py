@@ -78,6 +78,7 @@ PUBLIC = [
     "hookimpl",
     "is_silent_reply",
     "key_of",
+    "make_private_dir",
     "message_text",
     "print_json",
     "print_pairs",

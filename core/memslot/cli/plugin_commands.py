@@ -69,6 +69,7 @@ def _load(ctx: click.Context, plugin_id: str, name: str) -> click.Command:
     keep_log_quiet()
     with results_apart():
         host = ctx.with_resource(Host.load(agent=ctx.find_root().params.get("agent")))
+        ctx.obj = host  # for a command that is about the host itself
         command = host.plugin_commands(plugin_id).get(name)
     for warning in (*host.warnings, *(str(event) for event in host.diagnostics)):
         say_warning(warning)

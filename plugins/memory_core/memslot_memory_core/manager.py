@@ -33,6 +33,8 @@ logger = logging.getLogger("memslot.plugin.memory-core")
 FIRST_INDEX_SECONDS = 3.0
 """A search waits this long for an index that was never built: better than an empty answer."""
 _AWAITED_SECONDS = 0.5
+_WATCHER_SECONDS = 0.1
+"""The watcher looks up once in its quiet time, and then ends by itself: nobody has to wait for that."""
 _SEARCH_SYNC_SECONDS = 1.0
 """Searches in quick succession look for changes once in this time."""
 _SYNC_SHARE = 20.0
@@ -358,7 +360,7 @@ class MemoryManager:
             self._closed = True
             watcher, self._watcher = self._watcher, None
         if watcher is not None:
-            watcher.close()
+            watcher.close(_WATCHER_SECONDS)
         self._embedder.close()
         self._upkeep.close()
         self._index.close()

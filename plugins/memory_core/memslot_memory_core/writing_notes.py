@@ -10,7 +10,7 @@ from datetime import date
 from pathlib import Path
 from typing import Literal
 
-from memslot import MemslotError, redact, strip_recalled
+from memslot import MemslotError, make_private_dir, redact, strip_recalled
 
 from memslot_memory_core.sources.text import encoding_of
 
@@ -40,7 +40,7 @@ def append_note(
     try:
         with note_lock(lock_dir, file):
             _refuse_links(workspace, file)
-            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_dir(file.parent)
             for _ in range(_ATTEMPTS):
                 if _write_once(file, cleaned, section):
                     return path
@@ -124,7 +124,7 @@ def _insert_in_kind(file: Path, data: bytes, text: str, section: str | None) -> 
     try:
         content = data[len(mark) :].decode(encoding, errors)
     except UnicodeDecodeError:
-        raise MemslotError(f"{file} is damaged: it begins as {encoding.upper()} and goes on as something else") from None
+        raise MemslotError(f"{file} begins as {encoding.upper()} and goes on as something else") from None
     return mark + insert(content, text, section).encode(encoding, errors)
 
 
@@ -152,7 +152,7 @@ def note_lock(lock_dir: Path, file: Path) -> Iterator[None]:
     import filelock
 
     name = hashlib.sha256(str(file.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:32]
-    lock_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private_dir(lock_dir)
     try:
         with filelock.FileLock(lock_dir / f"{name}.lock", timeout=_LOCK_SECONDS, mode=0o600):
             yield

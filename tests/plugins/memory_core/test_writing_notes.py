@@ -13,6 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from memslot import Host, MemslotError
+from memslot_memory_core.sources.files import make_source_file
+from memslot_memory_core.sources.text import read_text_file
 from memslot_memory_core.writing_notes import append_note, insert
 
 DAY = date(2026, 3, 4)
@@ -83,6 +85,27 @@ def test_odd_bytes_and_windows_lines_survive(tmp_path: Path) -> None:
     (tmp_path / "MEMORY.md").write_bytes(b"caf\xe9\r\nsecond\r\n")
     write(tmp_path, "third", "memory")
     assert (tmp_path / "MEMORY.md").read_bytes() == b"caf\xe9\r\nsecond\r\n\r\nthird\r\n"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+def test_a_note_keeps_its_encoding_and_its_mark(tmp_path: Path, encoding: str) -> None:
+    mark = "" if encoding == "utf-8-sig" else "\ufeff"
+    note = tmp_path / "MEMORY.md"
+    note.write_bytes(f"{mark}# Gate\r\n\r\nblüht 漢 👩\r\n".encode(encoding))
+    write(tmp_path, "grün", "memory", "gate")
+    assert note.read_bytes() == f"{mark}# Gate\r\n\r\nblüht 漢 👩\r\n\r\ngrün\r\n".encode(encoding)
+    source = make_source_file("memory", "MEMORY.md", str(note), note.stat())
+    document = read_text_file(source)
+    assert document is not None
+    assert document.lines == ("# Gate", "", "blüht 漢 👩", "", "grün")
+
+
+def test_a_note_that_is_not_what_its_mark_says_is_left_alone(tmp_path: Path) -> None:
+    note = tmp_path / "MEMORY.md"
+    note.write_bytes(b"\xff\xfea\x00b")
+    with pytest.raises(MemslotError, match="UTF-16"):
+        write(tmp_path, "more", "memory")
+    assert note.read_bytes() == b"\xff\xfea\x00b"
 
 
 def test_the_mode_of_a_note_is_kept(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from memslot_memory_core.backend import Backend, backend_of
 from memslot_memory_core.index.report import SyncProgress, SyncReport
 
 _WAIT_SECONDS = 600.0
+_LOOK_SECONDS = 0.5
 
 
 def make_index_command(ctx: PluginContext) -> click.Command:
@@ -37,7 +38,7 @@ def make_index_command(ctx: PluginContext) -> click.Command:
             report = backend.sync(force=force, progress=show, wait_seconds=_WAIT_SECONDS)
         _print_report(report, as_json)
         # The first index of all is built without being built anew, and leaves nothing as it was.
-        was_spared = force and not report.rebuilt and report.unchanged > 0
+        was_spared = force and not report.rebuilt and (report.unchanged > 0 or report.mismatch is not None)
         if was_spared:
             say_warning("the index was not built anew")
         if watch:
@@ -67,7 +68,7 @@ def _watch(backend: Backend, seen: SyncReport) -> None:
     click.echo("Watching for changes; Ctrl-C ends it.", err=True)
     with contextlib.suppress(KeyboardInterrupt):
         while True:
-            time.sleep(0.5)
+            time.sleep(_LOOK_SECONDS)
             last = backend.last_sync()
             if last is None or last is seen:
                 continue

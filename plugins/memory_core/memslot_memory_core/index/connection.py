@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 
 import apsw
-from memslot import MemslotError
+from memslot import MemslotError, make_private_dir
 
 BUSY_MILLISECONDS = 10_000
 READ_BUSY_MILLISECONDS = 2_000
@@ -86,7 +86,7 @@ def damage_in(db: apsw.Connection, most: int = 10) -> list[str]:
 def _make_private(file: Path) -> None:
     if file.exists():
         return
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private_dir(file.parent)
     # SQLite gives the files beside it (-wal, -shm) the mode of the database itself.
     # Only a file of our own making may be closed here: closing one that SQLite has open would drop its locks.
     with contextlib.suppress(FileExistsError):

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from memslot_memory_core.index.terms import stems
@@ -36,7 +36,9 @@ class Weighed:
     """A query's terms, weighed by an index.
 
     `asked` are the stems that occur in the index, rarest first, and `words` what they come from. `sum_idf` is over
-    these and the ones that do not occur: what a row that holds everything would score, about.
+    these and the ones that do not occur: what a row that holds everything would score, about. Of a pair of letters
+    that may be no word, `shares` says how much of it counts there. `hints` are letters, and words that say little,
+    with the number of rows that hold them: they are not asked for.
     """
 
     rows: int
@@ -46,6 +48,8 @@ class Weighed:
     frequency: Mapping[str, int]
     idf: Mapping[str, float]
     sum_idf: float
+    shares: Mapping[str, float] = field(default_factory=dict)
+    hints: Mapping[str, int] = field(default_factory=dict)
 
     def text_score(self, r: float) -> float:
         """A BM25 score as a share of what the query could reach: 0 to 1, comparable between queries."""

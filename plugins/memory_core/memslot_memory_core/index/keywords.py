@@ -15,8 +15,9 @@ from weakref import WeakKeyDictionary
 import apsw
 
 from memslot_memory_core.index.keyword_scoring import FEW_ROWS, FUNCTION, Weighed, inverse_frequency, teach, weights_for
-from memslot_memory_core.index.keyword_scripts import units
-from memslot_memory_core.index.terms import TOKENIZER, Compound, QueryTerms, index_text
+from memslot_memory_core.index.stop_words import LIGHT
+from memslot_memory_core.index.terms import TOKENIZER, QueryTerms, index_text
+from memslot_memory_core.index.word_shares import read_stretches, to_count
 
 Read = Callable[[Sequence[int]], Mapping[int, str]]
 """Gives the texts of rows, as they were given to `add`."""
@@ -124,29 +125,40 @@ def frequencies(db: apsw.Connection, table: str, stems: Iterable[str]) -> dict[s
 
 def weigh(db: apsw.Connection, table: str, terms: QueryTerms) -> Weighed:
     """Weigh a query's terms by how rare they are in the table, and settle which of them are asked for."""
-    found = frequencies(db, table, terms.stems)
-    # A word's parts, or a run's letters, stand in for what occurs nowhere.
+    counted = frequencies(db, table, [*terms.stems, *to_count(terms.stretches)])
+    reading = read_stretches(terms.stretches, counted)
+    pieces = {stem for stretch in terms.stretches for stem in stretch.stems}
+    asked = [*(stem for stem in terms.stems if stem not in pieces), *reading.shares]
+    light = LIGHT.intersection(asked)
+    if len(light) < len(asked):
+        asked = [stem for stem in asked if stem not in light]
+    found = {stem: 0 if stem in reading.coincidences else counted[stem] for stem in asked}
+    # A word's parts, or a stretch's letters, stand in for what occurs nowhere.
     instead = [
         each
         for compound in terms.compounds
         if not any(found.get(stem) for stem in compound.stems)
         for each in compound.instead
     ]
+    shares = {stem: reading.shares[stem] for stem in found if stem in reading.shares}
+    shares |= {term.stem: 0.0 for term in instead if term.stem in counted and term.stem not in shares}
     found |= frequencies(db, table, [term.stem for term in instead])
     words = {term.stem: term.word for term in (*instead, *terms.terms)}
     rows, length = _totals(db, table)  # after the counting, which brings a writer's own rows into the table
     present = sorted((stem for stem in found if found[stem]), key=lambda stem: (found[stem], stem))[:MOST_TERMS]
-    unsaid = _between_words(terms.compounds, found)
-    absent = [stem for stem in found if not found[stem] and stem not in unsaid][: MOST_TERMS - len(present)]
+    absent = [stem for stem in found if not found[stem] and shares.get(stem, 1.0) > 0][: MOST_TERMS - len(present)]
     idf = {stem: inverse_frequency(rows, found[stem]) for stem in (*present, *absent)}
+    sum_idf = sum(shares.get(stem, 1.0) * each for stem, each in idf.items())
     return Weighed(
         rows=rows,
         mean_length=length / rows if rows else 0.0,
         asked=tuple(present),
-        words={stem: words[stem] for stem in present},
+        words={stem: words.get(stem, stem) for stem in present},
         frequency={stem: found[stem] for stem in present},
         idf=idf,
-        sum_idf=sum(idf.values()),
+        sum_idf=sum_idf or sum(idf.values()),
+        shares=shares,
+        hints={hint: counted[hint] for hint in (*reading.hints, *sorted(light)) if counted[hint] and hint not in idf},
     )
 
 
@@ -250,21 +262,6 @@ def _best(scores: Mapping[int, float], limit: int) -> tuple[tuple[int, float], .
 
 def _any_of(query: Weighed, stems: Iterable[str]) -> str:
     return " OR ".join('"' + query.words[stem].replace('"', '""') + '"' for stem in stems)
-
-
-def _between_words(compounds: Iterable[Compound], found: Mapping[str, int]) -> set[str]:
-    """Pairs of an unspaced run that are no word: they occur nowhere, and the pairs that overlap them do."""
-    unsaid: set[str] = set()
-    for compound in compounds:
-        for before, pair, after in zip(compound.stems, compound.stems[1:], compound.stems[2:], strict=False):
-            if found.get(before) and not found.get(pair) and found.get(after) and _overlap(before, pair, after):
-                unsaid.add(pair)
-    return unsaid
-
-
-def _overlap(before: str, pair: str, after: str) -> bool:
-    letters = units(pair)
-    return len(letters) == 2 and before.endswith(letters[0]) and after.startswith(letters[1])
 
 
 def _meet(db: apsw.Connection) -> _Counts:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from memslot import make_private_dir
+
 from memslot_memory_core.index.connection import IndexBusyError, IndexFault
 
 _PAUSE_SECONDS = 0.05
@@ -20,7 +22,7 @@ def writer_lock(file: Path, *, wait_seconds: float, cancelled: Callable[[], bool
     lock = filelock.FileLock(file.with_name(f"{file.name}.lock"), mode=0o600, thread_local=False)
     deadline = time.monotonic() + wait_seconds
     try:
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_dir(file.parent)
         while True:
             try:
                 lock.acquire(timeout=0)

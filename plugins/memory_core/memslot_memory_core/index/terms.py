@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, cast
 
-from memslot_memory_core.index.keyword_scripts import fold, script_of, spread, units, unspaced
-from memslot_memory_core.index.stop_words import EDGE, KOREAN_ENDINGS, KOREAN_WORDS, OTHER, WEAK, cuts, latin_stop_words
+from memslot_memory_core.index.keyword_scripts import fold, script_of, spread, unspaced
+from memslot_memory_core.index.stop_words import OTHER, latin_stop_words
+from memslot_memory_core.index.stretches import Stretch, cut_runs, whole
 
 if TYPE_CHECKING:
     import apsw
@@ -65,7 +65,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Compound:
-    """Terms that were one word or one unspaced run; `instead` is asked for when the index holds none of them."""
+    """Terms that were one word or one unspaced stretch; `instead` is asked for when the index holds none of them."""
 
     stems: tuple[str, ...]
     instead: tuple[Term, ...]
@@ -82,6 +82,7 @@ class QueryTerms:
     terms: tuple[Term, ...] = ()
     phrases: tuple[tuple[str, str], ...] = ()
     compounds: tuple[Compound, ...] = ()
+    stretches: tuple[Stretch, ...] = ()
     only_stop_words: bool = False
     scripts: frozenset[str] = field(default=frozenset())
 
@@ -114,20 +115,20 @@ def query_terms(query: str) -> QueryTerms:
     for number, word in enumerate(words):
         listed = word.plain in (latin if word.script == "latin" else OTHER)
         word.stop = listed and not (number and mixed_case and _is_proper(word.written))
-    kept = [cut for run in runs if (cut := _cut_run(run))]
-    only_stop_words = bool(words or runs) and not kept and all(word.stop for word in words)
+    stretches = cut_runs(runs)
+    only_stop_words = bool(words or runs) and not stretches and all(word.stop for word in words)
     if only_stop_words:
         for word in words:
             word.stop = False
-        kept = [cut for run in runs if (cut := _pairs(units(run)))]
+        stretches = [whole(run) for run in runs]
     for word in words:
         if not word.stop:
             found.add_word(word)
     for before, after in pairwise(words):
         if not (before.stop or after.stop or after.breaks):
             found.phrases.setdefault((before.stem, after.stem))
-    for cut in kept:
-        found.add_run(cut)
+    for stretch in stretches:
+        found.add_stretch(stretch)
     return found.freeze(only_stop_words)
 
 
@@ -153,6 +154,7 @@ class _Found:
         self.terms: dict[str, Term] = {}
         self.phrases: dict[tuple[str, str], None] = {}
         self.compounds: list[Compound] = []
+        self.stretches: list[Stretch] = []
 
     def add_word(self, word: _Word) -> None:
         number = any(character.isdigit() for character in word.plain)
@@ -163,18 +165,20 @@ class _Found:
         if instead:
             self.compounds.append(Compound((term.stem,), instead))
 
-    def add_run(self, pieces: list[str]) -> None:
-        for piece in pieces:
-            self.terms.setdefault(piece, Term(piece, piece, script_of(piece)))
-        letters = dict.fromkeys(letter for piece in pieces if len(units(piece)) > 1 for letter in units(piece))
+    def add_stretch(self, stretch: Stretch) -> None:
+        for stem in stretch.stems:
+            self.terms.setdefault(stem, Term(stem, stem, script_of(stem)))
         # A lone Chinese character is a word at times; a lone kana or Hangul syllable out of a longer word is none.
-        instead = tuple(Term(each, each, "han") for each in letters if each not in WEAK and script_of(each) == "han")
-        self.compounds.append(Compound(tuple(pieces), instead))
+        instead = tuple(Term(each, each, "han") for each in stretch.alone)
+        self.compounds.append(Compound(stretch.stems, instead))
+        self.stretches.append(stretch)
 
     def freeze(self, only_stop_words: bool) -> QueryTerms:
         terms = tuple(self.terms.values())[:MAX_TERMS]
         scripts = frozenset(term.script for term in terms) - {"number"}
-        return QueryTerms(terms, tuple(self.phrases), tuple(self.compounds), only_stop_words, scripts)
+        return QueryTerms(
+            terms, tuple(self.phrases), tuple(self.compounds), tuple(self.stretches), only_stop_words, scripts
+        )
 
 
 def _read(query: str) -> tuple[list[_Word], list[str]]:
@@ -197,64 +201,6 @@ def _read(query: str) -> tuple[list[_Word], list[str]]:
         words.append(_Word(encoded[start:stop].decode(), bare, stem, script_of(bare), bool(_BREAK.search(between))))
         end = stop
     return words, runs
-
-
-def _cut_run(run: str) -> list[str]:
-    """The pieces of an unspaced run that are worth asking for: pairs, or a letter that stands alone."""
-    pieces: list[str] = []
-    for part in re.split("([\uac00-\ud7a3]+)", run):
-        if "\uac00" <= part[:1] <= "\ud7a3":
-            pieces += _cut_korean(part)
-        else:
-            pieces += _cut_at_stop_words(part)
-    return pieces
-
-
-def _cut_korean(word: str) -> list[str]:
-    if word in KOREAN_WORDS:
-        return []
-    for ending in KOREAN_ENDINGS:
-        if word.endswith(ending) and len(word) > len(ending):
-            root = word[: -len(ending)]
-            # One syllable may be a noun with its particle or a word that ends like one: ask for both.
-            return _pairs(root) if len(root) > 1 else [root, *_pairs(word)[:1]]
-    return _pairs(word)
-
-
-def _cut_at_stop_words(run: str) -> list[str]:
-    pieces: list[str] = []
-    start = 0
-    for cut in [*cuts().finditer(run), None]:
-        end = cut.start() if cut else len(run)
-        if end - start > 1 and run[start] in EDGE:
-            start += 1
-        if end - start > 1 and run[end - 1] in EDGE:
-            end -= 1
-        letters = units(run[start:end])
-        if len(letters) == 1:
-            pieces += _lone_letter(run, start, end)
-        elif letters:
-            pieces += [pair for pair in _pairs(letters) if not all(letter in WEAK for letter in pair)]
-        start = cut.end() if cut else len(run)
-    return pieces
-
-
-def _lone_letter(run: str, start: int, end: int) -> Iterator[str]:
-    """A letter between stop words: itself, and as a pair with a Chinese neighbour, of which it may be a part (目的)."""
-    letter = run[start:end]
-    if letter in WEAK and len(run) > 1:
-        return
-    yield letter
-    if start and run[start - 1] not in "的了" and script_of(run[start - 1]) == "han":
-        yield run[start - 1] + letter
-    if end < len(run) and script_of(run[end]) == "han":
-        yield letter + run[end]
-
-
-def _pairs(letters: Sequence[str]) -> list[str]:
-    if len(letters) < 2:
-        return list(letters)
-    return [letter + following for letter, following in pairwise(letters)]
 
 
 def _parts(word: str) -> list[str]:

@@ -54,7 +54,7 @@ class AskedTerm:
 
     `is_known` says whether any chunk holds it. `has_meaning` is false where a similar word is no answer: for numbers
     and other scripts. `is_pair` marks letters out of a run without spaces: they may be a word, or the end of one and
-    the beginning of another.
+    the beginning of another; `share` says how likely they are a word, which is how much their absence counts.
     """
 
     stem: str
@@ -64,6 +64,7 @@ class AskedTerm:
     has_meaning: bool = True
     is_pair: bool = False
     is_known: bool = True
+    share: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +103,13 @@ def ranking_query(query: str, terms: QueryTerms, weighed: Weighed, today: date) 
                 has_meaning=term is not None and term.script == "latin" and not term.number,
                 is_pair=script_of(stem) in _UNSPACED,
                 is_known=frequency > 0,
+                share=weighed.shares.get(stem, 1.0),
             )
         )
+    for hint, frequency in weighed.hints.items():
+        if said is None or hint in said:
+            rarity = _rarity(weighed.rows, frequency)
+            asked.append(AskedTerm(hint, hint, math.sqrt(rarity), rarity, has_meaning=False, is_pair=True, share=0.0))
     if not asked:  # the question is nothing but a date
         asked = [AskedTerm(stem, stem, 1.0, 1.0, has_meaning=False) for stem in weighed.idf]
     kept = {term.stem for term in asked}

@@ -13,8 +13,8 @@ from memslot_memory_core.search.candidate import AskedTerm
 _BLANKED = bytes(code if code == 10 or code > 127 or chr(code).isalnum() else 32 for code in range(256))
 """UTF-8 with ASCII punctuation as blanks: cutting at these is three times as fast as a pattern."""
 
-_PAIRS_MET = 0.5
-"""What part of a question's pairs of letters its answer can hold: the others straddle two words."""
+_LEAST_SHARE = 0.15
+"""Of its weight: what letters count that are probably no word, where a line holds them."""
 
 _MOST_KEPT, _LONGEST_KEPT = 100_000, 40
 
@@ -44,8 +44,8 @@ class Matcher:
 
     def __init__(self, terms: Sequence[AskedTerm], phrases: Sequence[tuple[str, str]] = ()) -> None:
         self.terms = tuple(terms)
-        self.weights = [term.weight for term in terms]
-        self.total = sum(term.weight * (_PAIRS_MET if term.is_pair else 1.0) for term in terms) or 1.0
+        self.weights = [term.weight * max(term.share, _LEAST_SHARE) for term in terms]
+        self.total = sum(term.weight * term.share for term in terms) or sum(self.weights) or 1.0
         self._bit = {term.stem: 1 << number for number, term in enumerate(terms)}
         rarity = {term.stem: term.rarity for term in terms}
         self._phrases = [

@@ -31,10 +31,11 @@ _SHARPNESS = 1.25
 """Every two texts are alike to some degree, if only in tone. This keeps such likeness below the floor of 0.25, and
 moves no rank."""
 
-_BLUNTNESS = 0.75
-"""Half of a question's pairs of letters straddle two words and are in no answer, so that the best of answers scores low
-where a script has no spaces. This lifts it above the floor; unrelated texts are harder to tell there."""
+_UNSPACED_SHARPNESS, _USUAL_WORDS, _MOST_WORDS = 0.74, 3.0, 8.0
+"""The same where a script has no spaces and words alone decide: a long question is never met by all of its words, a
+short one should be, and a word that no note holds tells of another topic."""
 
+_PROBABLY = 0.5
 _SECONDS_PER_DAY = 86_400.0
 
 
@@ -174,9 +175,17 @@ def _look_closer(
 
 
 def _sharpness(query: RankingQuery, weights: Weights) -> float:
-    pairs = sum(term.weight for term in query.terms if term.is_pair)
-    share = pairs / (sum(term.weight for term in query.terms) or 1.0)
-    return share * _BLUNTNESS + (1 - share) * (_SHARPNESS if weights.vector > 0 else 1.0)
+    # Vectors that count less bring less of that likeness.
+    usual = 1.0 + (_SHARPNESS - 1.0) * min(1.0, weights.vector / 0.5)
+    total = sum(term.weight * term.share for term in query.terms)
+    pairs = sum(term.weight * term.share for term in query.terms if term.is_pair)
+    if not pairs:
+        return usual
+    unknown = sum(term.weight * term.share for term in query.terms if not term.is_known) / total
+    words = min(_MOST_WORDS, max(1.0, sum(term.share for term in query.terms)))
+    unspaced = _UNSPACED_SHARPNESS * (1 + unknown) * math.sqrt(_USUAL_WORDS / words)
+    share = pairs / total
+    return share * unspaced + (1 - share) * usual
 
 
 def _evidence_of(shown: Sequence[_Scored], matcher: Matcher, words: WordVectors | None) -> list[Evidence | None]:
@@ -214,11 +223,11 @@ def _holds_rare_terms(chunk: _Scored, matcher: Matcher) -> bool:
     """Whether it holds every word of the query that is rare.
 
     A word that is in no note at all is the rarest, so that a question about something else finds nothing. A pair of
-    letters that is in no note may be no word at all.
+    letters that is probably no word is not asked for.
     """
     if chunk.evidence is None:
         return False
-    judged = [(1 << number, term) for number, term in enumerate(matcher.terms) if term.is_known or not term.is_pair]
+    judged = [(1 << number, term) for number, term in enumerate(matcher.terms) if term.share >= _PROBABLY]
     rarest = max((term.rarity for _, term in judged), default=0.0)
     rare = sum(bit for bit, term in judged if term.rarity >= rarest / 2)
     return bool(rare) and chunk.evidence.terms & rare == rare

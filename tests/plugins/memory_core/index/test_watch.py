@@ -123,6 +123,21 @@ def test_a_burst_of_writes_is_told_a_few_times(watched: Watched) -> None:
     assert watched.told - before <= 8
 
 
+def test_a_folder_with_a_dot_in_its_name_is_noticed_when_it_goes(watched: Watched, tmp_path: Path) -> None:
+    folder = watched.folder / "memory" / "vault.v2"
+    assert watched.tells_of(folder.mkdir)
+    time.sleep(0.3)
+    assert watched.tells_of(lambda: folder.rename(tmp_path / "elsewhere"))
+
+
+def test_extra_paths_are_watched_as_what_they_are(tmp_path: Path) -> None:
+    (tmp_path / "folder.md").mkdir()
+    extra = ["vault.v2", "docs/a.MD", "folder.md", "~nobody-of-this-name/x"]
+    folders = WatchedFolders.of(tmp_path, extra, tmp_path / "sessions")
+    assert folders.flat == [tmp_path, tmp_path / "docs", tmp_path / "sessions"]
+    assert folders.deep == [tmp_path / name for name in ("memory", "vault.v2", "folder.md", "~nobody-of-this-name/x")]
+
+
 def test_files_of_no_interest_are_not_told(watched: Watched) -> None:
     before = watched.told
     (watched.folder / "picture.png").write_bytes(b"png")

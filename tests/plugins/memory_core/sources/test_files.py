@@ -281,6 +281,91 @@ def test_a_folder_that_may_not_be_read_is_said(workspace: Path, monkeypatch: pyt
     assert found.problems == [f"Folder {workspace / 'memory' / 'closed'} cannot be read: Permission denied."]
 
 
+def test_an_extra_path_of_which_nobody_can_tell_is_unread_and_one_that_is_gone_is_not(
+    workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path, "closed/vault/a.md")
+    real = os.lstat
+
+    def refuse(path: str) -> os.stat_result:
+        if str(path).startswith(str(tmp_path / "closed")):
+            raise PermissionError(13, "Permission denied", path)
+        return real(path)
+
+    monkeypatch.setattr(os, "lstat", refuse)
+    drive = tmp_path / "unmounted"
+    found = discover(workspace, extra_paths=["../closed/vault", "../unmounted/vault", "../unmounted/x.md", "../gone"])
+    assert len(found.problems) == 4
+    closed = (tmp_path / "closed" / "vault").as_posix()
+    note = (drive / "x.md").as_posix()
+    assert found.unread == [f"{closed}/", f"{(drive / 'vault').as_posix()}/", f"{note}/", note]
+
+
+class Unsure:
+    """An entry of a listing that does not tell files from folders, and of which nothing can be learned."""
+
+    def __init__(self, entry: os.DirEntry[str], error: OSError) -> None:
+        self.name, self.path, self.error = entry.name, entry.path, error
+
+    def is_file(self, *, follow_symlinks: bool = True) -> bool:
+        raise self.error
+
+    is_dir = is_symlink = stat = is_file
+
+
+class Listing(list[object]):
+    def __enter__(self) -> Listing:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+def test_what_cannot_be_told_from_a_listing_is_unread_and_the_rest_is_found(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(workspace, "memory/a.md", "memory/odd.md", "memory/odd/b.md")
+    real = os.scandir
+
+    def list_unsurely(folder: str) -> Listing:
+        with real(folder) as listing:
+            error = PermissionError(13, "Permission denied")
+            return Listing(Unsure(one, error) if one.name.startswith("odd") else one for one in listing)
+
+    monkeypatch.setattr(os, "scandir", list_unsurely)
+    found = discover(workspace)
+    assert paths(found) == ["memory/a.md"]
+    assert found.unread == ["memory/odd/", "memory/odd.md", "memory/odd.md/"]
+    assert len(found.problems) == 2
+
+
+@pytest.mark.parametrize(("error", "unread"), [(PermissionError(13, "no"), ["memory/b.md"]), (FileNotFoundError(), [])])
+def test_only_a_file_that_is_gone_counts_as_gone(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch, error: OSError, unread: list[str]
+) -> None:
+    put(workspace, "memory/a.md", "memory/b.md")
+    real = os.scandir
+
+    class Closed(Unsure):
+        def is_file(self, *, follow_symlinks: bool = True) -> bool:
+            return True
+
+    def list_closed(folder: str) -> Listing:
+        with real(folder) as listing:
+            return Listing(Closed(one, error) if one.name == "b.md" else one for one in listing)
+
+    monkeypatch.setattr(os, "scandir", list_closed)
+    found = discover(workspace)
+    assert (paths(found), found.unread, len(found.problems)) == (["memory/a.md"], unread, len(unread))
+
+
+@posix_only
+def test_a_link_to_itself_does_not_end_the_walk(workspace: Path) -> None:
+    put(workspace, "memory/z.md")
+    (workspace / "memory" / "loop").symlink_to("loop")
+    found = discover(workspace)
+    assert (paths(found), found.problems, found.unread) == (["memory/z.md"], [], [])
+
+
 def test_transcripts_are_the_jsonl_files_of_their_folder(workspace: Path, tmp_path: Path) -> None:
     put(tmp_path / "sessions", "b.jsonl", "a.jsonl", "a.jsonl.lock", "sessions.json5", "old/c.jsonl", "x.md")
     put(workspace, "memory/a.md")

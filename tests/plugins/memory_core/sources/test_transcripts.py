@@ -296,6 +296,14 @@ def _same_length(data: bytes) -> bytes:
     return data.replace(b"end", b"END")
 
 
+def _scrubbed_at_the_beginning(data: bytes) -> bytes:
+    return data.replace(b"message 3 ", b"********* ", 1)
+
+
+def _scrubbed_and_grown(data: bytes) -> bytes:
+    return data.replace(b"message 3 ", b"********* ", 1) + message("user", "more")
+
+
 def _cut(data: bytes) -> bytes:
     return data[:-300]
 
@@ -312,7 +320,9 @@ def _without_line_end_and_then_garbage(data: bytes) -> bytes:
     return data[:-1] + b" garbage\n" + message("user", "more")
 
 
-@pytest.mark.parametrize("change", [_longer, _same_length, _cut, _last_changed, _other])
+@pytest.mark.parametrize(
+    "change", [_longer, _same_length, _scrubbed_at_the_beginning, _scrubbed_and_grown, _cut, _last_changed, _other]
+)
 def test_a_transcript_that_was_written_anew_is_read_from_its_beginning(tmp_path: Path, change: Any) -> None:
     data = b"".join(message("user", f"message {number} end") for number in range(1, 201))
     _, resume = chunk_transcript(read(tmp_path, data), tokens=100, overlap=20)
@@ -333,16 +343,17 @@ def test_a_record_that_goes_on_after_it_was_taken_for_whole_is_read_anew(tmp_pat
 
 
 def test_a_place_survives_being_stored_and_nonsense_means_to_read_all() -> None:
-    resume = Resume(120, 4, 900, "0123456789abcdef" * 2)
+    resume = Resume(120, 4, 900, "0123456789abcdef" * 4)
     assert Resume.from_text(resume.to_text()) == resume
     for text in (
         None,
         "",
         "1:2:3",
         "a:b:c:d",
-        "9:1:3:" + "0" * 32,
-        "0:0:3:" + "0" * 32,
-        "-1:1:3:" + "0" * 32,
+        "9:1:3:" + "0" * 64,
+        "0:0:3:" + "0" * 64,
+        "-1:1:3:" + "0" * 64,
+        "1:1:3:" + "0" * 32,
         "1" * 9999,
     ):
         assert Resume.from_text(text) is None

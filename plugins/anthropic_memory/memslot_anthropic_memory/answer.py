@@ -1,0 +1,17 @@
+"""What a command of the memory tool gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class MemoryAnswer:
+    """The text for the model, and whether to mark the tool's result as an error."""
+
+    text: str
+    is_error: bool = False
+
+
+class Refused(Exception):
+    """A command cannot be carried out; the message is for the model."""

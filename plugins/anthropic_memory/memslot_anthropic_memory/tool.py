@@ -1,0 +1,201 @@
+"""Carries out the commands of Anthropic's memory tool on the workspace's notes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from memslot import redact, strip_recalled
+
+from memslot_anthropic_memory.answer import MemoryAnswer, Refused
+from memslot_anthropic_memory.paths import Spot, locate, must_be_note
+from memslot_anthropic_memory.viewing import list_folder, show_around, show_file, split_lines
+from memslot_anthropic_memory.writing import locked, make_folders, read_text, write_text
+
+COMMANDS = ("view", "create", "str_replace", "insert", "delete", "rename")
+MAX_TEXT_CHARS = 1_000_000
+
+
+class MemoryTool:
+    """The notes of one workspace, as Claude's memory tool sees them under /memories.
+
+    Any number of threads and processes may use it. It reads and writes Markdown notes of the workspace and nothing
+    else: no way up, no other spelling, no link leads out. Secrets are taken out of what it shows and writes.
+    """
+
+    def __init__(self, workspace: str | Path, *, lock_dir: str | Path | None = None) -> None:
+        self.workspace = Path(os.path.realpath(Path(workspace).expanduser()))
+        self._lock_dir = Path(lock_dir) if lock_dir is not None else self.workspace / ".memslot-locks"
+
+    def handle(self, command: Mapping[str, Any]) -> MemoryAnswer:
+        """Carry out a command, as it comes in a tool_use block's `input`. Never raises for what a model sent."""
+        try:
+            return MemoryAnswer(self._carry_out(command))
+        except Refused as refusal:
+            return MemoryAnswer(str(refusal), is_error=True)
+        except OSError as error:
+            return MemoryAnswer(f"Error: the notes cannot be used: {error.strerror or error}", is_error=True)
+
+    def _carry_out(self, command: Mapping[str, Any]) -> str:
+        if not isinstance(command, Mapping):
+            raise Refused("Error: a command is an object")
+        name = command.get("command")
+        if name == "view":
+            return self._view(command)
+        if name not in COMMANDS:
+            raise Refused(f"Error: `command` is one of {', '.join(COMMANDS)}")
+        with locked(self.workspace, self._lock_dir):
+            if name == "create":
+                return self._create(command)
+            if name == "str_replace":
+                return self._str_replace(command)
+            if name == "insert":
+                return self._insert(command)
+            return self._delete(command) if name == "delete" else self._rename(command)
+
+    def _view(self, command: Mapping[str, Any]) -> str:
+        spot = locate(self.workspace, command.get("path"))
+        kind = spot.kind()
+        if spot.is_root or kind == "folder":
+            return list_folder(self.workspace, spot)
+        if kind is None or not spot.shown.endswith(".md"):
+            raise Refused(f"The path {spot.shown} does not exist. Please provide a valid path.")
+        text = redact(_plain(read_text(spot.file, spot.shown)))
+        return show_file(spot.shown, text, command.get("view_range"))
+
+    def _create(self, command: Mapping[str, Any]) -> str:
+        spot = locate(self.workspace, command.get("path"))
+        text = _cleaned(command, "file_text")
+        must_be_note(spot)
+        if spot.kind() is not None:
+            raise Refused(f"Error: File {spot.shown} already exists")
+        self._refuse_file_on_the_way(spot)
+        write_text(spot.file, text, spot.shown)
+        return f"File created successfully at: {spot.shown}"
+
+    def _str_replace(self, command: Mapping[str, Any]) -> str:
+        spot, content, newline = self._open(command, "Error: The path {} does not exist. Please provide a valid path.")
+        old, new = _text(command, "old_str").replace("\r\n", "\n"), _cleaned(command, "new_str", or_empty=True)
+        count = content.count(old) if old else 0
+        if count == 0:
+            raise Refused(f"No replacement was performed, old_str `{old}` did not appear verbatim in {spot.shown}.")
+        offset = content.index(old)
+        if count > 1:
+            numbers = ", ".join(str(each) for each in _lines_of(content, old))
+            raise Refused(
+                f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: {numbers}. "
+                "Please ensure it is unique"
+            )
+        changed = content[:offset] + new + content[offset + len(old) :]
+        write_text(spot.file, changed.replace("\n", newline), spot.shown)
+        return f"The memory file has been edited.\n{redact(show_around(changed, offset, len(new)))}"
+
+    def _insert(self, command: Mapping[str, Any]) -> str:
+        spot, content, newline = self._open(command, "Error: The path {} does not exist")
+        lines, place = split_lines(content), command.get("insert_line")
+        added = _cleaned(command, "insert_text")
+        if not isinstance(place, int) or isinstance(place, bool) or not 0 <= place <= len(lines):
+            raise Refused(
+                f"Error: Invalid `insert_line` parameter: {place}. "
+                f"It should be within the range of lines of the file: [0, {len(lines)}]"
+            )
+        changed = "\n".join([*lines[:place], *split_lines(added), *lines[place:]]) + "\n"
+        write_text(spot.file, changed.replace("\n", newline), spot.shown)
+        return f"The file {spot.shown} has been edited."
+
+    def _delete(self, command: Mapping[str, Any]) -> str:
+        spot = locate(self.workspace, command.get("path"))
+        kind = spot.kind()
+        if spot.is_root:
+            raise Refused(f"Error: {spot.shown} itself cannot be deleted")
+        if kind is None or (kind == "file" and not spot.shown.endswith(".md")):
+            raise Refused(f"Error: The path {spot.shown} does not exist")
+        if kind == "file":
+            spot.file.unlink()
+        else:
+            _refuse_other_files(spot)
+            shutil.rmtree(spot.file)
+        return f"Successfully deleted {spot.shown}"
+
+    def _rename(self, command: Mapping[str, Any]) -> str:
+        old = locate(self.workspace, command.get("old_path"))
+        new = locate(self.workspace, command.get("new_path"))
+        kind = old.kind()
+        if old.is_root or new.is_root:
+            raise Refused(f"Error: {old.shown if old.is_root else new.shown} itself cannot be renamed or replaced")
+        if kind is None or (kind == "file" and not old.shown.endswith(".md")):
+            raise Refused(f"Error: The path {old.shown} does not exist")
+        if new.kind() is not None:
+            raise Refused(f"Error: The destination {new.shown} already exists")
+        if kind == "file":
+            must_be_note(new)
+        elif new.shown.endswith(".md") or f"{new.shown}/".startswith(f"{old.shown}/"):
+            raise Refused(f"Error: the directory {old.shown} cannot become {new.shown}")
+        self._refuse_file_on_the_way(new)
+        make_folders(new.file.parent)
+        old.file.rename(new.file)
+        return f"Successfully renamed {old.shown} to {new.shown}"
+
+    def _open(self, command: Mapping[str, Any], missing: str) -> tuple[Spot, str, str]:
+        """A note that is there, its text with plain line ends, and the line end it uses."""
+        spot = locate(self.workspace, command.get("path"))
+        if spot.kind() != "file" or not spot.shown.endswith(".md"):
+            raise Refused(missing.format(spot.shown))
+        text = read_text(spot.file, spot.shown)
+        return spot, _plain(text), "\r\n" if "\r\n" in text else "\n"
+
+    def _refuse_file_on_the_way(self, spot: Spot) -> None:
+        for folder in spot.file.parents:
+            if folder == self.workspace:
+                return
+            if folder.exists() and not folder.is_dir():
+                raise Refused(f"Error: a part of {spot.shown} is a file, not a directory")
+
+
+def handle_memory_command(workspace: str | Path, command: Mapping[str, Any]) -> MemoryAnswer:
+    """Carry out one command on a workspace's notes."""
+    return MemoryTool(workspace).handle(command)
+
+
+def _plain(text: str) -> str:
+    return text.replace("\r\n", "\n")
+
+
+def _text(command: Mapping[str, Any], key: str) -> str:
+    value = command.get(key)
+    if not isinstance(value, str):
+        raise Refused(f"Error: `{key}` is missing or not text")
+    if len(value) > MAX_TEXT_CHARS:
+        raise Refused(f"Error: `{key}` has more than {MAX_TEXT_CHARS:,} characters")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise Refused(f"Error: `{key}` is not text: it holds half of a surrogate pair") from None
+    return value
+
+
+def _cleaned(command: Mapping[str, Any], key: str, *, or_empty: bool = False) -> str:
+    """A text to be written: without secrets, and without what was recalled from memory before."""
+    if or_empty and command.get(key) is None:
+        return ""
+    return _plain(redact(strip_recalled(_text(command, key))))
+
+
+def _lines_of(content: str, wanted: str) -> list[int]:
+    numbers, start = [], content.find(wanted)
+    while start != -1:
+        numbers.append(content.count("\n", 0, start) + 1)
+        start = content.find(wanted, start + len(wanted))
+    return numbers
+
+
+def _refuse_other_files(spot: Spot) -> None:
+    """A folder that holds more than notes is not the model's to delete."""
+    for folder, folders, files in os.walk(spot.file):
+        names = [name for name in files if not name.endswith(".md")]
+        names += [name for name in folders if (Path(folder) / name).is_symlink()]
+        if names:
+            raise Refused(f"Error: {spot.shown} holds files that are not notes and was not deleted, such as {names[0]}")

@@ -1,0 +1,1 @@
+"""memslot for MCP clients and coding agents."""

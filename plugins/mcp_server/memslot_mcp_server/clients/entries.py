@@ -1,0 +1,160 @@
+"""memslot's entry among a client's servers: written into the client's config, beside whatever is there."""
+
+from __future__ import annotations
+
+import copy
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from memslot import MemslotError
+
+from memslot_mcp_server.clients import jsonc
+from memslot_mcp_server.clients.places import Client
+
+SERVER = "memslot"
+_CARRIED = ("MEMSLOT_HOME", "MEMSLOT_CONFIG")
+
+
+@dataclass(frozen=True)
+class Program:
+    """How another program starts this one."""
+
+    command: str
+    args: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+def this_program(*arguments: str, shared: bool) -> Program:
+    """This memslot with these arguments; `shared` is for a file that other people's machines read, too."""
+    if shared:
+        return Program("memslot", arguments)
+    script = _script("memslot")
+    if script is not None:
+        return Program(str(script), arguments, _carried_env())
+    return Program(sys.executable, ("-m", "memslot", *arguments), _carried_env())
+
+
+def hook_program(agent: str | None) -> Program:
+    """What answers a coding agent's hooks on this machine."""
+    which = ("--agent", agent) if agent else ()
+    script = _script("memslot-hook")
+    if script is not None:
+        return Program(str(script), which, _carried_env())
+    return Program(sys.executable, ("-m", "memslot", *which, "hook"), _carried_env())
+
+
+def _script(name: str) -> Path | None:
+    """A command of this installation, by its full path: a desktop program has not the PATH of a shell."""
+    script = Path(sys.executable).with_name(f"{name}.exe" if sys.platform == "win32" else name)
+    return script if script.is_file() else None
+
+
+def _carried_env() -> dict[str, str]:
+    return {name: str(Path(os.environ[name]).absolute()) for name in _CARRIED if os.environ.get(name)}
+
+
+def entry_of(client: Client, program: Program) -> dict[str, Any]:
+    """A server's entry as the client wants it."""
+    entry: dict[str, Any] = {"type": "stdio"} if client.says_type else {}
+    entry |= {"command": program.command, "args": list(program.args)}
+    if program.env:
+        entry["env"] = dict(program.env)
+    return entry
+
+
+def render(client: Client, entry: Mapping[str, Any]) -> str:
+    """The entry alone, as it would stand in an empty file."""
+    return add_entry(client, "", entry)
+
+
+def add_entry(client: Client, text: str, entry: Mapping[str, Any]) -> str:
+    """A client's config with memslot among its servers; the same text where it is there already.
+
+    What a person wrote into the entry besides (time-outs, more variables) stays. Raises a MemslotError where the text
+    cannot be read, or holds something else under that name.
+    """
+    return _add_to_toml(client, text, entry) if client.syntax == "toml" else _add_to_json(client, text, entry)
+
+
+def _add_to_json(client: Client, text: str, entry: Mapping[str, Any]) -> str:
+    text = text if text.strip() else "{}\n"
+    tree = jsonc.parse(text)
+    wanted = copy.deepcopy(tree)
+    for path, value in _leaves(client, tree, entry):
+        text = jsonc.set_value(text, path, value)
+        _put(wanted, path, value)
+    if jsonc.parse(text) != wanted:
+        raise MemslotError("it is written in a way that cannot be edited safely")
+    return text
+
+
+def _add_to_toml(client: Client, text: str, entry: Mapping[str, Any]) -> str:
+    import tomllib
+
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    try:
+        tree = tomllib.loads(text)
+        document: Any = tomlkit.parse(text)
+    except (tomllib.TOMLDecodeError, TOMLKitError) as error:
+        raise MemslotError(str(error)) from None
+    wanted = copy.deepcopy(tree)
+    changes = _leaves(client, tree, entry)
+    for path, value in changes:
+        _put(wanted, path, value)
+    if not changes:
+        return text
+    try:
+        for path, value in changes:
+            _put_in_toml(document, path, value)
+        changed = tomlkit.dumps(document)
+        changed += "" if changed.endswith("\n") else "\n"
+    except (TOMLKitError, TypeError, KeyError, ValueError):
+        changed = ""
+    if tomllib.loads(changed) != wanted:
+        raise MemslotError("it is written in a way that cannot be edited safely")
+    return changed
+
+
+def _leaves(client: Client, tree: Any, entry: Mapping[str, Any]) -> list[tuple[tuple[str, ...], Any]]:
+    """The places of a config that have to change, with their new values."""
+    if not isinstance(tree, dict):
+        raise MemslotError("it does not hold one object")
+    servers = tree.get(client.key, {})
+    if not isinstance(servers, dict):
+        raise MemslotError(f'its "{client.key}" is not an object')
+    known = servers.get(SERVER)
+    if known is None:
+        return [((client.key, SERVER), dict(entry))]
+    if not isinstance(known, dict) or "url" in known or known.get("type", "stdio") != "stdio":
+        raise MemslotError(f'its server "{SERVER}" is of another kind; remove that entry first')
+    changes: list[tuple[tuple[str, ...], Any]] = []
+    for name, value in entry.items():
+        if name == "env" and isinstance(known.get("env"), dict):
+            inner = [(key, item) for key, item in value.items() if known["env"].get(key) != item]
+            changes += [((client.key, SERVER, "env", key), item) for key, item in inner]
+        elif known.get(name) != value:
+            changes.append(((client.key, SERVER, name), value))
+    return changes
+
+
+def _put(tree: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
+    for step in path[:-1]:
+        tree = tree.setdefault(step, {})
+    tree[path[-1]] = value
+
+
+def _put_in_toml(document: Any, path: tuple[str, ...], value: Any) -> None:
+    import tomlkit
+
+    owner = document
+    for step in path[:-1]:
+        if step not in owner:
+            owner[step] = tomlkit.table(is_super_table=True)
+        owner = owner[step]
+    owner[path[-1]] = value

@@ -1,0 +1,171 @@
+"""`memslot hook`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+from memslot import Host, MemslotError, PluginContext
+
+from memslot_mcp_server.clients.entries import hook_program
+from memslot_mcp_server.clients.files import change_file
+from memslot_mcp_server.clients.places import claude_folder
+from memslot_mcp_server.commands.install import tell_what_changed
+from memslot_mcp_server.hooks.payload import Payload, PayloadError, read_payload
+
+LONGEST_SECONDS = 8.0
+"""A prompt waits no longer than this, whatever a plugin does."""
+
+Answer = Callable[[Host, Payload], dict[str, Any] | None]
+
+
+def make_hook_command(ctx: PluginContext) -> click.Group:
+    @click.group("hook")
+    def hook() -> None:
+        """Recall and capture for the hooks of coding agents.
+
+        \b
+        Examples:
+          memslot hook install claude-code
+          echo '{"session_id": "s", "prompt": "which database?"}' | memslot hook claude-code prompt
+        """
+
+    @hook.group("claude-code")
+    def claude_code() -> None:
+        """What Claude Code's hooks call: the event comes as JSON on stdin, the answer goes to stdout.
+
+        Whatever goes wrong is said on stderr, and the agent goes on as if there were no hook.
+        """
+
+    @claude_code.command("session-start")
+    @click.pass_context
+    def session_start(click_ctx: click.Context) -> None:
+        """Print the context for a new conversation."""
+        from memslot_mcp_server.hooks.answers import at_session_start
+
+        _answer(click_ctx, ctx, at_session_start)
+
+    @claude_code.command("prompt")
+    @click.pass_context
+    def prompt(click_ctx: click.Context) -> None:
+        """Print what the memory holds about a prompt."""
+        from memslot_mcp_server.hooks.answers import before_prompt
+
+        _answer(click_ctx, ctx, before_prompt)
+
+    @claude_code.command("stop")
+    @click.pass_context
+    def stop(click_ctx: click.Context) -> None:
+        """Take up what was said and noted in the turn that has ended."""
+        payload = _read()
+        if payload is not None:
+            _quietly(lambda: _end_turn(_host(click_ctx, ctx), payload))
+
+    hook.add_command(_make_install_command())
+    return hook
+
+
+def _make_install_command() -> click.Command:
+    @click.command("install")
+    @click.argument("agent_program", metavar="AGENT", type=click.Choice(["claude-code"]))
+    @click.option("--project", "in_project", is_flag=True, help="Into this folder's settings, for this machine alone.")
+    @click.option("--print", "only_print", is_flag=True, help="Show what would be written, and write nothing.")
+    @click.pass_context
+    def install(click_ctx: click.Context, agent_program: str, in_project: bool, only_print: bool) -> None:
+        """Let AGENT recall before each prompt and capture after each reply.
+
+        The other hooks in its settings stay as they are; a copy of the file before is kept beside it.
+
+        \b
+        Examples:
+          memslot hook install claude-code
+          memslot hook install claude-code --print
+        """
+        from memslot_mcp_server.hooks.settings import add_hooks
+
+        agent = click_ctx.find_root().params.get("agent")
+        program = hook_program(str(agent) if agent else None)
+        here = Path.cwd() / ".claude" / "settings.local.json"
+        file = here if in_project else claude_folder(os.environ) / "settings.json"
+        if only_print:
+            click.echo(f"{file}:", err=True)
+            click.echo(add_hooks("", program), nl=False)
+            return
+        try:
+            copy = change_file(file, lambda text: add_hooks(text, program))
+        except MemslotError as error:
+            raise click.ClickException(
+                f"{file} was not changed: {str(error).removeprefix(f'{file} ')}; to add the hooks by hand, see: "
+                f"memslot hook install {agent_program} --print"
+            ) from None
+        tell_what_changed(file, copy, "Claude Code has the hooks")
+
+    return install
+
+
+def _read() -> Payload | None:
+    if sys.stdin.isatty():
+        raise click.UsageError("the event is read as JSON from stdin, as Claude Code sends it")
+    try:
+        return read_payload(sys.stdin.buffer)
+    except PayloadError as error:
+        click.echo(f"memslot: {error}; nothing was done", err=True)
+        return None
+
+
+def _answer(click_ctx: click.Context, ctx: PluginContext, answer: Answer) -> None:
+    """Print the answer and end at once.
+
+    Nothing that was begun in the background has to be waited for: an index is brought up to date after the turn.
+    """
+    watchdog = threading.Timer(LONGEST_SECONDS, _give_up)
+    watchdog.daemon = True
+    watchdog.start()
+    payload = _read()
+    if payload is None:
+        return
+    found = _quietly(lambda: answer(_host(click_ctx, ctx), payload))
+    if found is not None:
+        sys.stdout.buffer.write(json.dumps(found, ensure_ascii=False).encode() + b"\n")
+    _end_now()
+
+
+def _end_turn(host: Host, payload: Payload) -> None:
+    """Tell plugins, and let the memory see what is new on disk: the hooks before a prompt have no time for that."""
+    from memslot_mcp_server.hooks.answers import after_reply
+
+    after_reply(host, payload)
+    sync = getattr(host.memory, "sync", None)  # not every memory has something to bring up to date
+    if callable(sync):
+        sync()
+    host.close()
+
+
+def _host(click_ctx: click.Context, ctx: PluginContext) -> Host:
+    return click_ctx.obj if isinstance(click_ctx.obj, Host) else Host.load(agent=ctx.agent_id)
+
+
+def _quietly(function: Callable[[], Any]) -> Any:
+    """Call something; a failure is a line on stderr, and no reason to hold up the agent."""
+    try:
+        return function()
+    except Exception as error:
+        click.echo(f"memslot: {type(error).__name__}: {error}", err=True)
+        return None
+
+
+def _give_up() -> None:
+    sys.stderr.write(f"memslot: gave up after {LONGEST_SECONDS:g} seconds\n")
+    _end_now()
+
+
+def _end_now() -> None:
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)

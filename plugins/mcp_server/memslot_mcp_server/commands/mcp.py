@@ -1,0 +1,96 @@
+"""`memslot mcp`."""
+
+from __future__ import annotations
+
+import functools
+
+import click
+from memslot import Host, PluginContext, say_warning
+
+from memslot_mcp_server.commands.install import make_install_command
+
+DEFAULT_PORT = 8377
+
+
+def make_mcp_command(ctx: PluginContext) -> click.Group:
+    @click.group(name="mcp", invoke_without_command=True)
+    @click.option("--http", "over_http", is_flag=True, help="Serve over HTTP, for clients of this machine.")
+    @click.option(
+        "--port",
+        type=click.IntRange(0, 65535),
+        default=DEFAULT_PORT,
+        show_default=True,
+        help="The port, with --http; 0 takes a free one.",
+    )
+    @click.option("--new-token", is_flag=True, help="With --http: make another token; the one before is void.")
+    @click.pass_context
+    def mcp(click_ctx: click.Context, over_http: bool, port: int, new_token: bool) -> None:
+        """Serve the agent's tools, notes and recall to MCP clients.
+
+        Without options it speaks over stdin and stdout, as clients start it, and ends when stdin is closed. With
+        --http it serves any number of clients of this machine, each of which must send the token.
+
+        \b
+        Examples:
+          memslot mcp install claude-code     let a client start it
+          memslot mcp                         what the client then runs
+          memslot mcp --http --port 8377      one server for several clients
+        """
+        if click_ctx.invoked_subcommand is not None:
+            return
+        if new_token and not over_http:
+            raise click.UsageError("--new-token is for --http")
+        load = functools.partial(_load, ctx.agent_id)
+        label = str(click_ctx.find_root().params.get("agent") or "")
+        if over_http:
+            _serve_http(ctx, load, label, port, new_token)
+        else:
+            _serve_stdio(load, label)
+
+    mcp.add_command(make_install_command(ctx))
+    return mcp
+
+
+def _load(agent_id: str) -> Host:
+    host = Host.load(agent=agent_id)
+    for event in host.diagnostics:
+        say_warning(str(event))
+    return host
+
+
+def _serve_stdio(load: functools.partial[Host], label: str) -> None:
+    import asyncio
+
+    from memslot_mcp_server.serving.hosts import Hosts
+    from memslot_mcp_server.serving.stdio import own_pipes, serve
+
+    with own_pipes() as pipes:
+        hosts = Hosts(load)
+        try:
+            asyncio.run(serve(hosts, pipes, label))
+        finally:
+            hosts.close()
+
+
+def _serve_http(ctx: PluginContext, load: functools.partial[Host], label: str, port: int, new_token: bool) -> None:
+    import asyncio
+
+    from memslot_mcp_server.serving.hosts import Hosts
+    from memslot_mcp_server.serving.listening import ADDRESS, PATH, listen
+    from memslot_mcp_server.serving.token import FILE_NAME, read_or_make_token
+
+    listener = listen(port)
+    folder = ctx.state_dir()
+    token, is_new = read_or_make_token(folder, fresh=new_token)
+    click.echo(f"http://{ADDRESS}:{listener.getsockname()[1]}{PATH}")
+    if is_new:
+        click.echo(f"Token (shown this once, kept in {folder / FILE_NAME}): {token}", err=True)
+    else:
+        click.echo(f"The token is in {folder / FILE_NAME}", err=True)
+    from memslot_mcp_server.serving.http import serve
+
+    hosts = Hosts(load)
+    try:
+        asyncio.run(serve(hosts, listener, token, label))
+    finally:
+        hosts.close()

@@ -1,0 +1,1 @@
+"""What coding agents' own hooks call."""

@@ -1,0 +1,56 @@
+"""What a hook does with a host: context at the start, recall before a prompt, capture after the reply."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memslot import Host, Session
+
+from memslot_mcp_server.hooks.payload import Payload
+from memslot_mcp_server.hooks.transcript import last_turn
+
+MAX_CONTEXT_CHARS = 9_500
+"""Claude Code takes 10,000 characters."""
+
+
+def at_session_start(host: Host, payload: Payload) -> dict[str, Any] | None:
+    """What plugins say at the beginning of a conversation."""
+    # In a conversation of its own: after /clear and compaction the same one begins again.
+    with host.run("") as run:
+        return _output("SessionStart", run.context)
+
+
+def before_prompt(host: Host, payload: Payload) -> dict[str, Any] | None:
+    """What fits the prompt."""
+    prompt = payload.prompt.strip()
+    if not prompt or prompt.startswith("/"):  # a command of the program, not a question
+        return None
+    session = _session(host, payload)
+    host.run("", session=session)  # what belongs to the beginning was given there, and is not given again
+    return _output("UserPromptSubmit", host.run(prompt, session=session).context)
+
+
+def after_reply(host: Host, payload: Payload) -> int:
+    """Tell plugins what was said in the turn that has ended; gives the number of messages."""
+    messages = last_turn(payload.transcript) if payload.transcript is not None else []
+    if not messages or payload.goes_on:
+        return 0
+    if payload.last_reply and messages[-1]["role"] == "user":  # the file is a moment behind
+        messages.append({"role": "assistant", "content": payload.last_reply})
+    # With an empty prompt nothing is recalled: it was before the turn, and is of no use after it.
+    with host.run("", session=_session(host, payload)) as run:
+        run.finish(messages, success=True)
+    return len(messages)
+
+
+def _session(host: Host, payload: Payload) -> Session:
+    return Session(host.agent_id, payload.session_id, "direct")
+
+
+def _output(event: str, context: str) -> dict[str, Any] | None:
+    text = context.strip()
+    if not text:
+        return None
+    if len(text) > MAX_CONTEXT_CHARS:
+        text = text[: MAX_CONTEXT_CHARS - 1] + "…"
+    return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}

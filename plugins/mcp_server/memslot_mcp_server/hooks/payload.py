@@ -1,0 +1,68 @@
+"""What Claude Code tells a hook on stdin."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+MAX_BYTES = 16 * 1024 * 1024
+MAX_PROMPT_CHARS = 20_000
+_PLAIN_ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
+
+
+class PayloadError(ValueError):
+    """What came on stdin is not what Claude Code sends; the message says why."""
+
+
+@dataclass(frozen=True)
+class Payload:
+    """The parts of a hook's input that are used here."""
+
+    session_id: str
+    prompt: str = ""
+    transcript: Path | None = None
+    last_reply: str = ""
+    goes_on: bool = False
+    """Whether a stop hook has sent the agent back to work, so that this stop was told already."""
+
+
+def read_payload(stream: BinaryIO) -> Payload:
+    """Read a hook's input; raises a PayloadError for anything that is not one."""
+    data = stream.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise PayloadError(f"the payload is larger than {MAX_BYTES // 1024**2} MB")
+    try:
+        tree = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise PayloadError(f"the payload is not JSON: {error}") from None
+    if not isinstance(tree, dict):
+        raise PayloadError("the payload is not a JSON object")
+    path = _text(tree, "transcript_path")
+    return Payload(
+        session_id=_session_id(_text(tree, "session_id")),
+        prompt=_text(tree, "prompt")[:MAX_PROMPT_CHARS],
+        transcript=Path(path).expanduser() if path and "\0" not in path else None,
+        last_reply=_text(tree, "last_assistant_message"),
+        goes_on=tree.get("stop_hook_active") is True,
+    )
+
+
+def _text(tree: dict[str, Any], key: str) -> str:
+    value = tree.get(key, "")
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise PayloadError(f"{key} is not text")
+    return value.encode("utf-8", "replace").decode("utf-8")
+
+
+def _session_id(given: str) -> str:
+    """An id that can stand in a file name, whatever was sent; without one every call is a conversation of its own."""
+    if not given:
+        raise PayloadError("session_id is missing")
+    plain = given if _PLAIN_ID.fullmatch(given) else hashlib.sha256(given.encode()).hexdigest()[:32]
+    return f"claude-code-{plain}"

@@ -1,0 +1,77 @@
+"""memslot's hooks in Claude Code's settings: added beside whatever hooks are there."""
+
+from __future__ import annotations
+
+import copy
+import shlex
+import sys
+from typing import Any
+
+from memslot import MemslotError
+
+from memslot_mcp_server.clients import jsonc
+from memslot_mcp_server.clients.entries import Program
+
+EVENTS = {
+    "SessionStart": ("session-start", 15),
+    "UserPromptSubmit": ("prompt", 15),
+    "Stop": ("stop", 60),
+}
+"""Claude Code's events, with the command for each and the seconds it may take."""
+_MARK = "claude-code "
+
+
+def add_hooks(text: str, program: Program) -> str:
+    """The settings with a hook of ours for each event; the same text where they are all there.
+
+    Raises a MemslotError where the settings cannot be read or are not of the shape that Claude Code writes.
+    """
+    text = text if text.strip() else "{}\n"
+    tree = jsonc.parse(text)
+    if not isinstance(tree, dict):
+        raise MemslotError("it does not hold one object")
+    if not isinstance(tree.get("hooks", {}), dict):
+        raise MemslotError('its "hooks" is not an object')
+    for event, (name, seconds) in EVENTS.items():
+        command = command_line(program, name)
+        wanted = copy.deepcopy(tree)
+        groups = wanted.setdefault("hooks", {}).setdefault(event, [])
+        if not isinstance(groups, list):
+            raise MemslotError(f'its "hooks.{event}" is not a list')
+        place = _find(groups, name)
+        if place is None:
+            path: tuple[str | int, ...] = ("hooks", event, len(groups))
+            value: Any = {"hooks": [{"type": "command", "command": command, "timeout": seconds}]}
+            groups.append(value)
+        else:
+            path, value = ("hooks", event, place[0], "hooks", place[1], "command"), command
+            groups[place[0]]["hooks"][place[1]]["command"] = command
+        if wanted == tree:
+            continue
+        text = jsonc.set_value(text, path, value)
+        tree = jsonc.parse(text)
+        if tree != wanted:
+            raise MemslotError("it is written in a way that cannot be edited safely")
+    return text
+
+
+def command_line(program: Program, name: str) -> str:
+    """The command as a shell reads it."""
+    words = [program.command, *program.args, "claude-code", name]
+    if sys.platform == "win32":
+        import subprocess
+
+        return subprocess.list2cmdline(words)
+    variables = [f"{key}={shlex.quote(value)}" for key, value in program.env.items()]
+    return " ".join([*variables, shlex.join(words)])
+
+
+def _find(groups: list[Any], name: str) -> tuple[int, int] | None:
+    """Where a hook of ours for this command stands, also one of another installation."""
+    for number, group in enumerate(groups):
+        hooks = group.get("hooks") if isinstance(group, dict) else None
+        for place, hook in enumerate(hooks if isinstance(hooks, list) else ()):
+            command = hook.get("command") if isinstance(hook, dict) else None
+            if isinstance(command, str) and "memslot" in command and command.endswith(_MARK + name):
+                return number, place
+    return None

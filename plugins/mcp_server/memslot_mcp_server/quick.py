@@ -1,0 +1,133 @@
+"""`memslot-hook`: asks a server that is already running, and is `memslot hook` where there is none.
+
+A coding agent that has memslot as an MCP server keeps a process with everything loaded. To ask it takes a few
+milliseconds, to load everything again most of a second, before each prompt. So nothing may be imported here that
+Python has not loaded anyway, except `socket`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import zlib
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MAX_BYTES = 16 * 1024 * 1024
+CONNECT_SECONDS = 0.5
+ANSWER_SECONDS = 8.0
+DONE = b"memslot-hook 1\n"
+"""What an answer begins with; anything else is none."""
+EVENTS = ("session-start", "prompt", "stop")
+
+
+def main() -> None:
+    """Answer a hook of a coding agent."""
+    label, words = _read_arguments(sys.argv[1:])
+    if words[:1] != ["claude-code"] or len(words) != 2 or words[1] not in EVENTS or sys.stdin.isatty():
+        _run_command(sys.argv[1:], None)
+        return
+    payload = sys.stdin.buffer.read(MAX_BYTES + 1)
+    answer = ask(Meant.here(label, os.environ), words[1], payload) if len(payload) <= MAX_BYTES else None
+    if answer is None:
+        _run_command(sys.argv[1:], payload)
+        return
+    sys.stdout.buffer.write(answer)
+    sys.stdout.flush()
+
+
+def _read_arguments(arguments: list[str]) -> tuple[str, list[str]]:
+    if arguments[:1] == ["--agent"] and len(arguments) > 1:
+        return arguments[1], arguments[2:]
+    return "", arguments
+
+
+def _run_command(arguments: list[str], payload: bytes | None) -> None:
+    """Do what `memslot hook` does; what was read from stdin is put back."""
+    import io
+    import runpy
+
+    if payload is not None:
+        sys.stdin = io.TextIOWrapper(io.BytesIO(payload))
+    before, rest = (arguments[:2], arguments[2:]) if arguments[:1] == ["--agent"] else ([], arguments)
+    sys.argv = ["memslot", *before, "hook", *rest]
+    runpy.run_module("memslot", run_name="__main__")
+
+
+class Meant:
+    """Which memory is meant: the home, the agent, and the project whose settings count."""
+
+    def __init__(self, home: str, label: str, project: str) -> None:
+        self.parts = (home, label, project)
+
+    @classmethod
+    def here(cls, label: str, env: Mapping[str, str]) -> Meant:
+        home = os.path.realpath(os.path.expanduser(env.get("MEMSLOT_HOME") or "~/.memslot"))  # noqa: PTH111
+        config = env.get("MEMSLOT_CONFIG", "")
+        return cls(f"{home}\n{config}", label, os.path.realpath(env.get("CLAUDE_PROJECT_DIR") or "."))
+
+    def line(self) -> bytes:
+        return "\0".join(self.parts).encode("utf-8", "surrogateescape")
+
+    def prefix(self) -> str:
+        """How the names of its sockets begin; too short to tell all apart, so the server compares the line."""
+        return f"{zlib.crc32(self.line()):08x}."
+
+
+def socket_folder() -> str | None:
+    """The private folder for sockets; None where there are none.
+
+    Not below the home, since a socket's path must be short, and not where a variable says, since clients start servers
+    with few of the variables that hooks have.
+    """
+    return f"/tmp/memslot-{os.getuid()}" if hasattr(os, "getuid") else None
+
+
+def is_private(folder: str) -> bool:
+    """Whether nobody else could have put something there."""
+    try:
+        status = os.lstat(folder)
+    except OSError:
+        return False
+    return status.st_mode & 0o170077 == 0o040000 and status.st_uid == os.getuid()
+
+
+def ask(meant: Meant, event: str, payload: bytes) -> bytes | None:
+    """A server's answer to an event; None where no server runs for this memory, or none can answer."""
+    folder = socket_folder()
+    if folder is None or not is_private(folder):
+        return None
+    prefix = meant.prefix()
+    for name in sorted(os.listdir(folder), reverse=True):  # noqa: PTH208
+        if name.startswith(prefix):
+            answer = _ask_one(f"{folder}/{name}", meant.line() + b"\0" + event.encode() + b"\0" + payload)
+            if answer is not None:
+                return answer
+    return None
+
+
+def _ask_one(path: str, request: bytes) -> bytes | None:
+    import socket
+
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as wire:
+        wire.settimeout(CONNECT_SECONDS)
+        try:
+            wire.connect(path)
+        except ConnectionRefusedError:  # its server was killed
+            os.unlink(path)  # noqa: PTH108
+            return None
+        except OSError:
+            return None
+        wire.settimeout(ANSWER_SECONDS)
+        try:
+            wire.sendall(request)
+            wire.shutdown(socket.SHUT_WR)
+            parts = []
+            while part := wire.recv(65536):
+                parts.append(part)
+        except OSError:
+            return None
+    answer = b"".join(parts)
+    return answer.removeprefix(DONE) if answer.startswith(DONE) else None

@@ -1,0 +1,1 @@
+"""What a host offers, told in the Model Context Protocol."""

@@ -1,0 +1,80 @@
+"""The host in use: another takes its place when the config changes, and no call is lost in between."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from memslot import Host, Places
+
+_NAMES = ("memslot.json5", "memslot.toml", "memslot.json")
+Stamp = tuple[tuple[str, int, int, int] | None, ...]
+
+
+class _Lent:
+    """A host with the number of calls that are using it."""
+
+    def __init__(self, host: Host) -> None:
+        self.host = host
+        self.users = 0
+        self.is_retired = False
+
+
+class Hosts:
+    """One host at a time, used from any number of threads."""
+
+    def __init__(self, load: Callable[[], Host]) -> None:
+        self._load = load
+        self._lock = threading.Lock()
+        self._current = _Lent(load())
+
+    @contextmanager
+    def borrow(self) -> Iterator[Host]:
+        """The host of now; it stays open until the block is left, also when another has taken its place."""
+        with self._lock:
+            lent = self._current
+            lent.users += 1
+        try:
+            yield lent.host
+        finally:
+            with self._lock:
+                lent.users -= 1
+                is_last = lent.is_retired and lent.users == 0
+            if is_last:
+                lent.host.close()
+
+    def reload(self) -> None:
+        """Load a host by the config of now; raises a MemslotError where that cannot be used, and keeps the old one."""
+        fresh = _Lent(self._load())
+        with self._lock:
+            old, self._current = self._current, fresh
+            old.is_retired = True
+            is_idle = old.users == 0
+        if is_idle:
+            old.host.close()
+
+    def close(self) -> None:
+        """Close the host; calls that are still under way end as it lets them."""
+        self._current.host.close()
+
+
+def config_stamp() -> Stamp:
+    """What tells whether a config file has changed since: cheap enough to be asked every second."""
+    places = Places.from_env()
+    files = [places.config_file, places.trust_file]
+    try:
+        folder = Path.cwd()
+    except OSError:  # the folder is gone
+        return tuple(_stamp(file) for file in files)
+    files += [each / ".memslot" / name for each in (folder, *folder.parents) for name in _NAMES]
+    return tuple(_stamp(file) for file in files)
+
+
+def _stamp(file: Path) -> tuple[str, int, int, int] | None:
+    try:
+        status = file.stat()
+    except OSError:
+        return None
+    return str(file), status.st_ino, status.st_size, status.st_mtime_ns

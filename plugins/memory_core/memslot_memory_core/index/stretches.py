@@ -1,0 +1,177 @@
+"""Stretches: what a query in a script without spaces asks for, before an index says which of its letters are words.
+
+A run of letters is cut at the words that carry no topic. What stands between them is a stretch: its pairs of letters
+are asked for, and may be words, or the end of one and the beginning of the next.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from memslot_memory_core.index.keyword_scripts import script_of, units
+from memslot_memory_core.index.stop_words import (
+    HIRAGANA_WORDS,
+    KOREAN_ENDINGS,
+    KOREAN_PARTICLES,
+    KOREAN_WORDS,
+    WEAK,
+    WEAK_IN_CHINESE,
+    cuts,
+)
+
+_FIRST_SYLLABLE = 0xAC00
+_VOWELS, _FINALS = 21, 28
+# What a verb's last syllable may end in, from form to form: nothing, n, l, m, p, ss.
+_VERB_FINALS = (0, 4, 8, 16, 17, 20)
+_BEFORE_A_NOUN = (4, 8, 20)
+# Vowels that grow together with the ending after them: 내리 내렸, 보 봤, 배우 배웠, 하 했, 쓰 썼. By their numbers.
+_GROWN = {20: 6, 6: 20, 8: 9, 9: 8, 13: 14, 14: 13, 0: 1, 1: 0, 18: 4}
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Letters between stop words, and the terms that are asked for because of them.
+
+    `alone` are those of the letters that may be words by themselves; `weak` those that seldom belong to the word
+    beside them. `forms` are the last two syllables as other forms of the same Korean verb have them.
+    """
+
+    letters: tuple[str, ...]
+    stems: tuple[str, ...]
+    alone: tuple[str, ...] = ()
+    weak: frozenset[str] = frozenset()
+    forms: tuple[str, ...] = ()
+
+
+def cut_runs(runs: Sequence[str]) -> list[Stretch]:
+    """The stretches of a query's unspaced runs that are worth asking for."""
+    japanese = any("\u3041" <= letter <= "\u30ff" for run in runs for letter in run)
+    weak = WEAK if japanese else WEAK_IN_CHINESE
+    return [stretch for run in runs for stretch in _cut_run(run, weak)]
+
+
+def whole(run: str) -> Stretch:
+    """A run as one stretch, stop words and all."""
+    letters = tuple(units(run))
+    return Stretch(letters, _distinct(pairs(letters)))
+
+
+def pairs(letters: Sequence[str]) -> list[str]:
+    if len(letters) < 2:
+        return list(letters)
+    return [letter + following for letter, following in pairwise(letters)]
+
+
+def kind_of(letter: str) -> str:
+    """The script of a letter, with hiragana apart: it writes grammar, katakana writes words."""
+    return "hiragana" if "\u3041" <= letter[0] <= "\u309f" else script_of(letter)
+
+
+def _distinct(stems: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(stems))
+
+
+def _cut_run(run: str, weak: frozenset[str]) -> Iterator[Stretch]:
+    for part in re.split("([\uac00-\ud7a3]+)", run):
+        if "\uac00" <= part[:1] <= "\ud7a3":
+            yield from _cut_korean(part)
+        elif part:
+            yield from _cut_at_stop_words(part, weak)
+
+
+# Korean
+
+
+def _cut_korean(word: str) -> Iterator[Stretch]:
+    if word in KOREAN_WORDS or word in KOREAN_PARTICLES:
+        return
+    root, ending = _without_ending(word)
+    if root in KOREAN_WORDS:
+        return
+    if ending in KOREAN_PARTICLES:
+        if len(root) > 1:
+            yield Stretch(tuple(root), _distinct(pairs(root)))
+        else:
+            # One syllable may be a noun with its particle or a word that ends like one: ask for both.
+            yield Stretch((root,), _distinct([root, *pairs(word)[:1]]))
+    elif ending and len(root) > 1:
+        yield Stretch(tuple(root), _distinct(pairs(root)), forms=_forms(root))
+    else:
+        verb = word.endswith(("어", "아")) or _parts(word[-1])[2] in _BEFORE_A_NOUN
+        yield Stretch(tuple(word), _distinct(pairs(word)), forms=_forms(word) if verb else ())
+
+
+def _without_ending(word: str) -> tuple[str, str]:
+    for ending in KOREAN_ENDINGS:
+        if word.endswith(ending) and len(word) > len(ending):
+            return word[: -len(ending)], ending
+    return word, ""
+
+
+def _forms(root: str) -> tuple[str, ...]:
+    """The last two syllables in other forms of the verb: 끝낸 for 끝냈, 내린 for 내렸."""
+    if len(root) < 2:
+        return ()
+    lead, vowel, final = _parts(root[-1])
+    if final not in _VERB_FINALS:
+        return ()
+    others = [_syllable(lead, each, end) for each in {vowel, _GROWN.get(vowel, vowel)} for end in _VERB_FINALS]
+    return tuple(root[-2] + other for other in sorted(others) if other != root[-1])
+
+
+def _parts(syllable: str) -> tuple[int, int, int]:
+    rest, final = divmod(ord(syllable) - _FIRST_SYLLABLE, _FINALS)
+    return (*divmod(rest, _VOWELS), final)
+
+
+def _syllable(lead: int, vowel: int, final: int) -> str:
+    return chr(_FIRST_SYLLABLE + (lead * _VOWELS + vowel) * _FINALS + final)
+
+
+# Chinese, Japanese and the others
+
+
+def _cut_at_stop_words(run: str, weak: frozenset[str]) -> Iterator[Stretch]:
+    start = 0
+    for cut in [*cuts().finditer(run), None]:
+        end = cut.start() if cut else len(run)
+        letters = tuple(units(run[start:end]))
+        if run[start:end] in HIRAGANA_WORDS:
+            letters = ()
+        if len(letters) == 1:
+            stems = _distinct(_lone_letter(run, start, end, weak))
+            if stems:
+                yield Stretch(letters, stems)
+        elif letters:
+            stretch = _pair_up(letters, weak)
+            if stretch.stems or stretch.alone:
+                yield stretch
+        start = cut.end() if cut else len(run)
+
+
+def _pair_up(letters: tuple[str, ...], weak: frozenset[str]) -> Stretch:
+    kinds = [kind_of(letter) for letter in letters]
+    stems = []
+    for number, pair in enumerate(pairs(letters)):
+        if letters[number] in weak and letters[number + 1] in weak:
+            continue
+        if kinds[number] == "hiragana" and (kinds[number + 1] != "hiragana" or "han" in kinds[:number]):
+            continue  # the end of a Japanese word and what follows it
+        stems.append(pair)
+    alone = [letter for letter, kind in zip(letters, kinds, strict=True) if kind == "han" and letter not in weak]
+    return Stretch(letters, _distinct(stems), _distinct(alone), weak)
+
+
+def _lone_letter(run: str, start: int, end: int, weak: frozenset[str]) -> Iterator[str]:
+    """A letter between stop words: itself, and as a pair with a Chinese neighbour, of which it may be a part (目的)."""
+    letter = run[start:end]
+    if letter in weak and len(run) > 1:
+        return
+    yield letter
+    if start and run[start - 1] not in "的了" and script_of(run[start - 1]) == "han":
+        yield run[start - 1] + letter
+    if end < len(run) and script_of(run[end]) == "han":
+        yield letter + run[end]

@@ -1,0 +1,164 @@
+"""Which pairs of letters of an unspaced stretch are its words: what the absence of each says about a text.
+
+`轮胎快不行` has four pairs and two words. All ways to cut it into single letters and pairs are weighed together: a
+way is as likely as its pieces, and a pair that the index holds is a likely word. The share of a pair is how much of
+that likelihood is in ways that have it as a piece, so that pairs across two words cost a text nothing, and a stretch
+of letters counts like about half as many words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from memslot_memory_core.index.stretches import Stretch, kind_of, pairs
+
+# How likely each piece is, compared with a pair of plain letters that the index does not hold.
+_KNOWN = 4.0  # times, for a pair that it holds
+_ALONE = 0.15  # a letter that carries meaning
+_WEAK = (1.0, 0.2, 0.03)  # times, for a pair with so many weak letters; one that stands alone is as likely as a pair
+_OTHER_SCRIPT = 0.05
+# Hiragana after a kanji is the end of its word, or grammar; elsewhere it may be a word.
+_KANJI_AND_ENDING, _LAST_KANJI_AND_ENDING, _INSIDE_ENDING, _AFTER_ENDING = 1.0, 0.2, 0.05, 0.01
+_HIRAGANA_PAIR, _HIRAGANA_LETTER = 0.6, 0.3
+
+_HALF = 0.5
+_STANDS_ALONE = 0.5
+"""A letter with this share is asked for as a word."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A query's stretches as an index reads them.
+
+    `shares` has what is asked for, with the share of a word that its absence counts: 0 to 1. `coincidences` are pairs
+    that occur, but in other words only. `hints` are letters that count a little where a text holds them.
+    """
+
+    shares: dict[str, float]
+    coincidences: frozenset[str]
+    hints: tuple[str, ...]
+
+
+def to_count(stretches: Iterable[Stretch]) -> Iterator[str]:
+    """What must be counted in an index before it can read stretches."""
+    for stretch in stretches:
+        yield from stretch.stems
+        yield from stretch.alone
+        yield from stretch.forms
+
+
+def read_stretches(stretches: Iterable[Stretch], found: Mapping[str, int]) -> Reading:
+    """Read stretches by how many rows of an index hold each piece."""
+    shares: dict[str, float] = {}
+    coincidences: set[str] = set()
+    hints: dict[str, None] = {}
+    for stretch in stretches:
+        own = word_shares(stretch, found)
+        _take_other_forms(stretch, own, found)
+        for stem, share in own.items():
+            if stem not in stretch.alone or stem in stretch.stems or share >= _STANDS_ALONE:
+                shares[stem] = max(share, shares.get(stem, 0.0))
+            elif found.get(stem):
+                hints[stem] = None
+        coincidences.update(_coincidences(stretch, found))
+    return Reading(shares, frozenset(coincidences), tuple(hint for hint in hints if hint not in shares))
+
+
+def word_shares(stretch: Stretch, found: Mapping[str, int]) -> dict[str, float]:
+    """For each term of a stretch, and each letter that may be a word, how likely it is one of its words."""
+    shares = dict.fromkeys((*stretch.stems, *stretch.alone), 0.0)
+    letters = stretch.letters
+    kinds = [kind_of(letter) for letter in letters]
+    if len(letters) == 1:
+        shares[letters[0]] = 1.0
+        if kinds == ["hangul"]:
+            # A lone syllable is a noun at times, and part of a thousand other words; with its particle it may be one
+            # word that ends like one (휴가).
+            shares |= {stem: _HALF for stem in stretch.stems if stem == letters[0] or found.get(stem)}
+        return shares
+    likely = _Likelihoods(stretch, kinds, found)
+    for number, pair in enumerate(pairs(letters)):
+        if pair not in shares:
+            continue
+        share = likely.of_pair(number)
+        if kinds[number] == "hiragana":
+            share *= _HALF
+        elif kinds[number] == "han" and kinds[number + 1] == "hiragana":
+            # 贈った and 贈り物 have the kanji in common: pair and kanji are half of the word each.
+            share *= _HALF
+            if letters[number] in stretch.alone and (number == 0 or kinds[number - 1] != "han"):
+                shares[letters[number]] = max(shares[letters[number]], share)
+        shares[pair] = max(shares[pair], share)
+    for number, letter in enumerate(letters):
+        if letter in stretch.alone:
+            shares[letter] = max(shares[letter], likely.of_letter(number))
+    return shares
+
+
+class _Likelihoods:
+    """All ways to cut a stretch into letters and pairs: forwards and backwards sums over them."""
+
+    def __init__(self, stretch: Stretch, kinds: Sequence[str], found: Mapping[str, int]) -> None:
+        count = len(stretch.letters)
+        self._letter = [_letter_likelihood(stretch, kinds, number) for number in range(count)]
+        self._pair = [_pair_likelihood(stretch, kinds, number, found) for number in range(count - 1)]
+        # `before[n]` is over the ways to cut the first n letters, `after[n]` over those to cut all from n on.
+        self._before = [1.0, self._letter[0]]
+        for number in range(1, count):
+            one = self._before[number] * self._letter[number]
+            self._before.append(one + self._before[number - 1] * self._pair[number - 1])
+        self._after = [1.0] * (count + 1)
+        self._after[count - 1] = self._letter[count - 1]
+        for number in range(count - 2, -1, -1):
+            one = self._letter[number] * self._after[number + 1]
+            self._after[number] = one + self._pair[number] * self._after[number + 2]
+
+    def of_pair(self, number: int) -> float:
+        return self._before[number] * self._pair[number] * self._after[number + 2] / self._before[-1]
+
+    def of_letter(self, number: int) -> float:
+        return self._before[number] * self._letter[number] * self._after[number + 1] / self._before[-1]
+
+
+def _letter_likelihood(stretch: Stretch, kinds: Sequence[str], number: int) -> float:
+    if stretch.letters[number] in stretch.weak:
+        return 1.0
+    if kinds[number] == "hiragana":
+        return 1.0 if "han" in kinds[:number] else _HIRAGANA_LETTER
+    return _ALONE
+
+
+def _pair_likelihood(stretch: Stretch, kinds: Sequence[str], number: int, found: Mapping[str, int]) -> float:
+    first, second = stretch.letters[number], stretch.letters[number + 1]
+    known = _KNOWN if found.get(first + second) else 1.0
+    kind, following = kinds[number], kinds[number + 1]
+    if kind == following == "hiragana":
+        return known * (_INSIDE_ENDING if "han" in kinds[:number] else _HIRAGANA_PAIR)
+    if kind == "hiragana":
+        return _AFTER_ENDING
+    if following == "hiragana" and kind == "han":
+        has_kanji_before = number > 0 and kinds[number - 1] == "han"
+        return known * (_LAST_KANJI_AND_ENDING if has_kanji_before else _KANJI_AND_ENDING)
+    if kind != following:
+        return known * _OTHER_SCRIPT
+    return known * _WEAK[(first in stretch.weak) + (second in stretch.weak)]
+
+
+def _take_other_forms(stretch: Stretch, shares: dict[str, float], found: Mapping[str, int]) -> None:
+    """Ask for the forms of a verb that occur, where the one in the query does not."""
+    last = "".join(stretch.letters[-2:])
+    known = [form for form in stretch.forms if found.get(form)]
+    if known and not found.get(last):
+        share = shares.pop(last, 1.0) / len(known)
+        shares.update(dict.fromkeys(known, share))
+
+
+def _coincidences(stretch: Stretch, found: Mapping[str, int]) -> Iterator[str]:
+    """Pairs that a word in katakana shares with other words: ター of ギター, where neither ギタ nor ギター occurs."""
+    if len(stretch.letters) < 3 or any(not "\u30a1" <= letter[0] <= "\u30ff" for letter in stretch.letters):
+        return
+    held = [False, *(bool(found.get(pair)) for pair in pairs(stretch.letters)), False]
+    for number, pair in enumerate(pairs(stretch.letters), start=1):
+        if held[number] and not held[number - 1] and not held[number + 1]:
+            yield pair

@@ -1,0 +1,118 @@
+"""Hooks that ask a running server, and what they do where there is none."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from memslot import AgentStart, hookimpl
+from memslot.testing import HostOpener, InlinePlugin
+from memslot_mcp_server import quick
+from memslot_mcp_server.serving import hook_socket
+from memslot_mcp_server.serving.hosts import Hosts
+from memslot_mcp_server.serving.workers import Workers
+
+from tests.plugins.mcp_server.conftest import World
+from tests.plugins.mcp_server.talk import WAIT, talking
+
+
+class TestHooksBesideAServer:
+    """A coding agent's hooks ask the server that the agent has started."""
+
+    def hook(self, world: World, event: str, payload: Any) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(
+            [sys.executable, "-c", "from memslot_mcp_server.quick import main; main()", "claude-code", event],
+            env=world.env,
+            cwd=world.folder / "project",
+            input=payload if isinstance(payload, bytes) else json.dumps(payload).encode(),
+            capture_output=True,
+            timeout=WAIT,
+            check=True,
+        )
+
+    def test_are_answered_by_it(self, world: World) -> None:
+        conversation = world.folder / "conversation.jsonl"
+        said = {"type": "user", "message": {"role": "user", "content": "Remember the tea."}}
+        conversation.write_text(json.dumps(said) + "\n", encoding="utf-8")
+        with talking(world) as talk:
+            talk.shake_hands()
+            (world.home / "memslot.json5").write_text("{ broken", encoding="utf-8")  # nobody can load it anew now
+
+            start = self.hook(world, "session-start", {"session_id": "a"})
+            again = self.hook(world, "session-start", {"session_id": "a", "source": "compact"})
+            prompt = self.hook(world, "prompt", {"session_id": "a", "prompt": "which database has the harbour?"})
+            stop = self.hook(world, "stop", {"session_id": "a", "transcript_path": str(conversation)})
+            assert talk.close() == (0, b"")
+
+        assert b"PostgreSQL" in start.stdout
+        assert again.stdout == start.stdout
+        found = json.loads(prompt.stdout)["hookSpecificOutput"]
+        assert found["hookEventName"] == "UserPromptSubmit"
+        assert "PostgreSQL" in found["additionalContext"]
+        assert "From MEMORY.md" not in found["additionalContext"]
+        assert (stop.stdout, stop.stderr) == (b"", b"")
+        ended = [json.loads(line) for line in (world.home / "ended.jsonl").read_text(encoding="utf-8").splitlines()]
+        assert {"role": "user", "content": "Remember the tea."} in [m for each in ended for m in each["messages"]]
+        assert not list(Path(quick.socket_folder() or "").glob(f"*.{talk.process.pid}"))
+
+    def test_are_answered_without_it(self, world: World) -> None:
+        """Also where a server was killed, and its socket is still there."""
+        with talking(world) as talk:
+            talk.shake_hands()
+            (left,) = Path(quick.socket_folder() or "").glob(f"*.{talk.process.pid}")
+            talk.process.kill()
+            talk.process.wait(WAIT)
+
+        found = self.hook(world, "session-start", {"session_id": "a"})
+
+        assert b"PostgreSQL" in found.stdout
+        assert not left.exists()
+
+    def test_a_malformed_payload_holds_nobody_up(self, world: World) -> None:
+        done = self.hook(world, "prompt", b"{")
+
+        assert done.stdout == b""
+        assert b"not JSON" in done.stderr
+
+    def test_a_server_of_another_memory_says_nothing(self, tmp_path: Path) -> None:
+        """Two memories may have sockets of the same name."""
+        own, other = quick.Meant("/a", "", "/p"), quick.Meant("/b", "", "/p")
+
+        async def main() -> list[bytes | None]:
+            with HostOpener(tmp_path) as open_host:
+                host = open_host(InlinePlugin(Chatty()), config={"plugins": {"slots": {"memory": "none"}}})
+                answers = hook_socket._Answers(Hosts(lambda: host), Workers(), own)
+                payload = json.dumps({"session_id": "a", "prompt": "hello there"}).encode()
+                requests = [
+                    own.line() + b"\0prompt\0" + payload,
+                    other.line() + b"\0prompt\0" + payload,
+                    own.line() + b"\0format\0" + payload,
+                    own.line() + b"\0prompt\0{",
+                    b"",
+                ]
+                return [await answers._answer(request) for request in requests]
+
+        first, *rest = asyncio.run(main())
+        assert first is not None
+        assert b"words" in first
+        assert rest == [None] * 4
+
+    def test_a_folder_that_others_can_write_is_not_trusted(self, tmp_path: Path) -> None:
+        private, shared, link = tmp_path / "private", tmp_path / "shared", tmp_path / "link"
+        private.mkdir(mode=0o700)
+        shared.mkdir()
+        shared.chmod(0o755)
+        link.symlink_to(private)
+
+        trusted = [quick.is_private(str(each)) for each in (private, shared, link, tmp_path / "none")]
+        assert trusted == [True, False, False, False]
+
+
+class Chatty:
+    @hookimpl
+    def before_agent_start(self) -> AgentStart:
+        return AgentStart(prepend_context="words")

@@ -1,0 +1,214 @@
+"""What a coding agent's hooks get and give; whatever they send, the agent goes on."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from memslot import AgentStart, hookimpl
+from memslot.testing import HostOpener, InlinePlugin
+from memslot_mcp_server.hooks import transcript
+from memslot_mcp_server.hooks.answers import before_prompt
+from memslot_mcp_server.hooks.payload import MAX_BYTES, Payload, PayloadError, read_payload
+from memslot_mcp_server.hooks.transcript import last_turn
+
+from tests.plugins.mcp_server.conftest import World
+
+START = {"session_id": "a1", "transcript_path": "/none.jsonl", "hook_event_name": "SessionStart", "source": "startup"}
+PROMPT = {"session_id": "a1", "hook_event_name": "UserPromptSubmit", "prompt": "which database has the harbour API?"}
+
+
+def line(kind: str, content: Any, **more: Any) -> str:
+    return json.dumps({"type": kind, "message": {"role": kind, "content": content}, "uuid": "u", **more}) + "\n"
+
+
+CONVERSATION = (
+    json.dumps({"type": "summary", "summary": "Earlier"})
+    + "\n"
+    + line("user", "An older question")
+    + line("assistant", [{"type": "text", "text": "An older answer"}])
+    + line("user", "<relevant-memories>\nold\n</relevant-memories>\nRemember that I like tea.")
+    + line("assistant", [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "I will look."}])
+    + line("assistant", [{"type": "tool_use", "id": "t", "name": "Bash", "input": {}}])
+    + line("user", [{"type": "tool_result", "tool_use_id": "t", "content": "secret output"}])
+    + line("assistant", [{"type": "text", "text": "of a helper"}], isSidechain=True)
+    + line("user", "Caveat: the messages below were generated", isMeta=True)
+    + line("user", "<command-name>/cost</command-name>")
+    + line("assistant", [{"type": "text", "text": "Noted."}])
+    + '{"type": "assistant", "message": {"ro'
+)
+TURN = [
+    {"role": "user", "content": "Remember that I like tea."},
+    {"role": "assistant", "content": "I will look."},
+    {"role": "assistant", "content": "Noted."},
+]
+
+
+class TestTranscript:
+    def test_gives_the_last_turn_and_only_what_was_said(self, tmp_path: Path) -> None:
+        file = tmp_path / "a.jsonl"
+        file.write_text(CONVERSATION, encoding="utf-8")
+
+        assert last_turn(file) == TURN
+
+    def test_finds_a_turn_longer_than_the_first_look(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(transcript, "FIRST_BYTES", 64)
+        file = tmp_path / "a.jsonl"
+        file.write_text(CONVERSATION, encoding="utf-8")
+
+        assert last_turn(file) == TURN
+
+    @pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00", b"[]\n7\nnull\n", b'{"type": "user"}\n', b"{" * 100_000])
+    def test_of_another_shape_gives_nothing(self, tmp_path: Path, content: bytes) -> None:
+        file = tmp_path / "a.jsonl"
+        file.write_bytes(content)
+
+        assert last_turn(file) == []
+
+    def test_that_is_no_file_gives_nothing(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "pipe")
+
+        assert [last_turn(tmp_path / name) for name in ("none", "pipe", "")] == [[], [], []]
+
+
+class TestPayload:
+    def test_is_read(self) -> None:
+        sent = {**PROMPT, "transcript_path": "/x/a.jsonl", "stop_hook_active": True, "last_assistant_message": "Done."}
+
+        found = read_payload(io.BytesIO(json.dumps(sent).encode()))
+
+        prompt = "which database has the harbour API?"
+        assert found == Payload("claude-code-a1", prompt, Path("/x/a.jsonl"), "Done.", goes_on=True)
+
+    @pytest.mark.parametrize(
+        "data",
+        [
+            b"",
+            b"{",
+            b"[]",
+            b"7",
+            b"\xff",
+            b"{}",
+            b'{"session_id": 7}',
+            b'{"session_id": "a", "prompt": []}',
+            b"[" * 100_000,
+        ],
+        ids=lambda data: repr(data[:20]),
+    )
+    def test_that_is_none_is_refused(self, data: bytes) -> None:
+        with pytest.raises(PayloadError):
+            read_payload(io.BytesIO(data))
+
+    def test_of_50_mb_is_refused(self) -> None:
+        with pytest.raises(PayloadError, match="MB"):
+            read_payload(io.BytesIO(b" " * (MAX_BYTES + 1)))
+
+    @given(st.text(min_size=1))
+    def test_any_session_id_becomes_one_that_fits_in_a_file_name(self, given_id: str) -> None:
+        found = read_payload(io.BytesIO(json.dumps({"session_id": given_id}).encode()))
+
+        assert set(found.session_id) <= set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
+        assert len(found.session_id) < 120
+
+
+@pytest.mark.parametrize("prompt", ["", "  ", "/clear", "/memory postgresql harbour"])
+def test_what_is_no_question_recalls_nothing(tmp_path: Path, prompt: str) -> None:
+    with HostOpener(tmp_path) as open_host:
+        assert before_prompt(open_host(InlinePlugin(Chatty())), Payload("s", prompt)) is None
+
+
+def test_the_context_stays_within_what_claude_code_takes(tmp_path: Path) -> None:
+    with HostOpener(tmp_path) as open_host:
+        found = before_prompt(open_host(InlinePlugin(Chatty())), Payload("s", "which database?"))
+
+    assert found is not None
+    assert 9_000 < len(found["hookSpecificOutput"]["additionalContext"]) < 10_000
+
+
+class Chatty:
+    """A plugin that has much to say about everything."""
+
+    @hookimpl
+    def before_agent_start(self) -> AgentStart:
+        return AgentStart(prepend_context="words " * 10_000)
+
+
+class TestCommands:
+    def hook(self, world: World, event: str, payload: Any) -> tuple[str, str]:
+        text = payload if isinstance(payload, bytes) else json.dumps(payload)
+        done = world.run("hook", "claude-code", event, stdin=text)
+        assert done.returncode == 0
+        return done.stdout, done.stderr
+
+    def test_the_start_gives_the_notes(self, world: World) -> None:
+        out, _ = self.hook(world, "session-start", START)
+
+        answer = json.loads(out)["hookSpecificOutput"]
+        assert answer["hookEventName"] == "SessionStart"
+        assert "We decided on PostgreSQL" in answer["additionalContext"]
+
+    def test_a_prompt_recalls_what_fits_and_not_the_beginning_again(self, world: World) -> None:
+        (world.workspace / "MEMORY.md").write_text(
+            "# Drinks\nTea, never coffee.\n\n# Harbour\n"
+            + "Ships. " * 300
+            + "\n\n# API\nThe harbour API has PostgreSQL as its database.\n",
+            encoding="utf-8",
+        )
+        self.hook(world, "stop", {"session_id": "a1"})
+        world.run("memory", "index")
+
+        out, _ = self.hook(world, "prompt", PROMPT)
+
+        answer = json.loads(out)["hookSpecificOutput"]
+        assert answer["hookEventName"] == "UserPromptSubmit"
+        assert "PostgreSQL" in answer["additionalContext"]
+        assert "never coffee" not in answer["additionalContext"]
+
+    def test_the_end_of_a_turn_is_told_to_plugins(self, world: World) -> None:
+        file = world.folder / "conversation.jsonl"
+        file.write_text(CONVERSATION, encoding="utf-8")
+        payload = {"session_id": "a1", "hook_event_name": "Stop", "transcript_path": str(file)}
+
+        out, _ = self.hook(world, "stop", payload)
+        self.hook(world, "stop", {**payload, "stop_hook_active": True})
+
+        assert out == ""
+        ended = [json.loads(each) for each in (world.home / "ended.jsonl").read_text(encoding="utf-8").splitlines()]
+        assert ended == [{"session": "claude-code-a1", "messages": TURN, "success": True}]
+
+    def test_what_was_noted_in_a_turn_is_found_after_it(self, world: World) -> None:
+        """Without any server, the hooks alone keep the index up to date."""
+        self.hook(world, "prompt", PROMPT)
+        for number in range(30):
+            file = world.workspace / "memory" / f"note-{number}.md"
+            file.write_text(f"The lighthouse keeper has {number} parrots.\n" * 50, encoding="utf-8")
+        (world.workspace / "memory" / "walrus.md").write_text("A walrus sleeps on the pier.\n", encoding="utf-8")
+
+        self.hook(world, "stop", {"session_id": "a1"})
+        out, _ = self.hook(world, "prompt", {**PROMPT, "prompt": "where does the walrus sleep?"})
+
+        assert "on the pier" in json.loads(out)["hookSpecificOutput"]["additionalContext"]
+
+    @pytest.mark.parametrize("event", ["session-start", "prompt", "stop"])
+    def test_a_malformed_payload_holds_nobody_up(self, world: World, event: str) -> None:
+        out, err = self.hook(world, event, b'{"session_id": "a1", "prompt": ')
+
+        assert out == ""
+        assert "not JSON" in err
+        assert "Traceback" not in err
+
+    def test_a_broken_config_is_a_failure_that_blocks_nothing(self, world: World) -> None:
+        """Claude Code takes the exit code 2 alone as an order to stop."""
+        (world.home / "memslot.json5").write_text("{ plugins: ", encoding="utf-8")
+
+        done = world.run("hook", "claude-code", "prompt", stdin=json.dumps(PROMPT))
+
+        assert done.returncode in (0, 1)
+        assert done.stdout == ""
+        assert done.stderr

@@ -1,0 +1,106 @@
+"""`memslot memory index`, `search` and `status` as a person or a script calls them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+from memslot import Config, MemoryHit, MemorySearchOutcome, MemoryStatus, PluginContext, Selection
+from memslot.config.paths import Places
+from memslot_memory_core.backend import backend_of
+from memslot_memory_core.commands import add_commands
+from memslot_memory_core.commands import index as index_command
+from memslot_memory_core.index.report import SyncReport
+
+ESCAPE = "\x1b[2J"
+
+
+class Fake:
+    """A memory that answers with what it was told to."""
+
+    def __init__(self, *reports: SyncReport) -> None:
+        self.reports = list(reports)
+
+    def sync(self, **_: Any) -> SyncReport:
+        return self.reports[0]
+
+    def last_sync(self) -> SyncReport | None:
+        if len(self.reports) == 1:
+            raise KeyboardInterrupt
+        return self.reports.pop(0)
+
+    def start_watching(self) -> None: ...
+
+    def search(self, *_: Any, **__: Any) -> MemorySearchOutcome:
+        hit = MemoryHit(
+            path=f"memory/{ESCAPE}.md", start_line=1, end_line=2, score=0.5, snippet=f"text {ESCAPE}", source="memory"
+        )
+        return MemorySearchOutcome([hit], mode="keyword", warning=f"odd {ESCAPE}")
+
+    def status(self, **_: Any) -> MemoryStatus:
+        return MemoryStatus("builtin", counts={}, problems=[f"odd {ESCAPE}"], details={"workspace": f"/w/{ESCAPE}"})
+
+
+def run(tmp_path: Path, *arguments: str, memory: Fake | None = None, code: int = 0) -> Result:
+    ctx = PluginContext(
+        "memory-core",
+        config={},
+        agent_id="main",
+        places=Places(tmp_path, tmp_path / "memslot.json5"),
+        host_config=Config.model_validate({"agents": {"defaults": {"memorySearch": {"provider": "none"}}}}),
+        select_embedder=lambda _: Selection(None, "none", "none in this test"),
+    )
+    if memory is not None:
+        ctx.shared("memory", lambda: memory)
+    cli = click.Group()
+    add_commands(cli, ctx)
+    done = CliRunner().invoke(cli, ["memory", *arguments], color=True)
+    if memory is None:
+        backend_of(ctx).close()
+    assert done.exit_code == code, f"{done.exit_code}: {done.output} {done.exception!r}"
+    return done
+
+
+@pytest.mark.parametrize(
+    ("force", "report", "code"),
+    [
+        (False, SyncReport(indexed=1), 0),
+        (False, SyncReport(indexed=1, problems=[f"odd {ESCAPE}"]), 0),
+        (False, SyncReport(complete=False), 1),
+        (True, SyncReport(indexed=3, rebuilt=True), 0),
+        (True, SyncReport(unchanged=3), 1),
+        (True, SyncReport(complete=False, problems=["stopped"]), 1),
+    ],
+)
+def test_indexing_fails_where_not_all_of_it_was_done(
+    tmp_path: Path, force: bool, report: SyncReport, code: int
+) -> None:
+    done = run(tmp_path, "index", *(["--force"] if force else []), memory=Fake(report), code=code)
+    assert ESCAPE not in done.output
+
+
+def test_the_first_index_of_all_may_be_forced(tmp_path: Path) -> None:
+    (tmp_path / "workspace" / "memory").mkdir(parents=True)
+    (tmp_path / "workspace" / "memory" / "a.md").write_text("The gate is green.")
+    run(tmp_path, "index", "--force")
+    assert "Rebuilt" in run(tmp_path, "index", "--force").stdout
+
+
+def test_watching_prints_each_sync_that_changed_something_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(index_command, "_LOOK_SECONDS", 0.0)
+    first, nothing, second = SyncReport(indexed=7), SyncReport(unchanged=7), SyncReport(removed=2, problems=["torn"])
+    done = run(tmp_path, "index", "--watch", memory=Fake(first, first, nothing, second, second, second))
+    assert done.stdout.count("7 changed") == 1
+    assert done.stdout.count("2 removed") == 1
+    assert done.stdout.count("0 changed, 0 removed") == 0
+    assert done.stderr.count("torn") == 1
+
+
+@pytest.mark.parametrize("command", [("search", "x", "--no-sync"), ("status",)])
+def test_nothing_that_is_printed_moves_the_cursor(tmp_path: Path, command: tuple[str, ...]) -> None:
+    done = run(tmp_path, *command, memory=Fake(), code=command[0] == "status")
+    assert "odd" in done.output
+    assert ESCAPE not in done.output
