@@ -69,7 +69,7 @@ class Sources:
         resume = Resume.from_text(row.resume)
         if file.source != "sessions" or resume is None:
             return True
-        if file.size < resume.end:
+        if file.size <= resume.end:
             return True
         limits = self._settings.sync.sessions
         new_bytes, new_messages = growth(file, resume.end)
