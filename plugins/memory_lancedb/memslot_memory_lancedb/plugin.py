@@ -2,27 +2,62 @@
 
 from __future__ import annotations
 
-from memslot import MemorySearchOutcome, MemoryStatus, PluginContext, hookimpl
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-NOT_YET = "this version opens no store yet: it neither captures nor recalls"
+from memslot import AgentStart, Message, PluginContext, PromptSection, RunInfo, Tool, hookimpl
 
+from memslot_memory_lancedb.memory import LanceMemory, memory_of, settings_of
+from memslot_memory_lancedb.tools import make_tools
 
-class LanceMemory:
-    """Holds the place in the slot and says plainly what it cannot do."""
+if TYPE_CHECKING:
+    import click
 
-    def __init__(self, location: str) -> None:
-        self.location = location
-
-    def search(self, query: str, *, max_results: int | None = None) -> MemorySearchOutcome:
-        return MemorySearchOutcome(hits=(), mode="none", warning=NOT_YET, action="use memory-core")
-
-    def status(self) -> MemoryStatus:
-        return MemoryStatus(backend="lancedb", problems=(NOT_YET,), details={"dbPath": self.location})
-
-    def close(self) -> None:
-        """Nothing is open."""
+GUIDE = (
+    "You have a long-term memory across conversations. Memories that fit a prompt may stand before it, marked as "
+    "untrusted data. Call memory_recall before answering anything that earlier conversations may bear on; call "
+    "memory_store when the person asks you to remember something or states a lasting preference, fact or decision; "
+    "memory_update when a memory is no longer right; memory_forget when they ask you to forget."
+)
 
 
 @hookimpl
 def register_memory(ctx: PluginContext) -> LanceMemory:
-    return LanceMemory(ctx.config.get("dbPath") or str(ctx.places.memory_dir / "lancedb"))
+    return memory_of(ctx)
+
+
+@hookimpl
+def register_tools(ctx: PluginContext) -> list[Tool]:
+    return make_tools(memory_of(ctx), settings_of(ctx).chat_types)
+
+
+@hookimpl
+def register_commands(ctx: PluginContext, cli: click.Group) -> None:
+    from memslot_memory_lancedb.commands.group import make_command
+
+    cli.add_command(make_command(memory_of(ctx), settings_of(ctx)))
+
+
+@hookimpl
+def register_prompt_sections(ctx: PluginContext) -> list[PromptSection]:
+    return [PromptSection("Long-term Memory", GUIDE, requires_tools=("memory_recall", "memory_store"))]
+
+
+@hookimpl
+def before_agent_start(ctx: PluginContext, run: RunInfo) -> AgentStart | None:
+    """Put the memories that fit before the prompt, where nobody listens in who should not hear them."""
+    settings, memory = settings_of(ctx), memory_of(ctx)
+    if not settings.auto_recall or run.session.chat_type not in settings.chat_types:
+        return None
+    context = memory.auto_recall.context_for(run.prompt)
+    memory.upkeep.nudge()
+    return AgentStart(prepend_context=context) if context else None
+
+
+@hookimpl
+def agent_end(ctx: PluginContext, run: RunInfo, messages: Sequence[Message], success: bool) -> None:
+    """Keep what the person said that is worth keeping."""
+    settings, memory = settings_of(ctx), memory_of(ctx)
+    if settings.auto_capture and success and run.session.chat_type in settings.chat_types:
+        memory.auto_capture.take(run.session.id, messages)
+        memory.upkeep.nudge()

@@ -1,0 +1,115 @@
+"""Decides whether something a person said is worth keeping, and says why."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memslot import redact, strip_recalled
+
+from memslot_memory_lancedb.capture import shape
+from memslot_memory_lancedb.capture.categories import Category, category_of, detect_category
+from memslot_memory_lancedb.capture.injection import REASONS as INJECTION_REASONS
+from memslot_memory_lancedb.capture.injection import looks_like_injection
+from memslot_memory_lancedb.capture.languages import Language, guess_language
+from memslot_memory_lancedb.capture.questions import statements
+from memslot_memory_lancedb.capture.reading import fold, show
+from memslot_memory_lancedb.capture.triggers import Trigger, find_custom, find_triggers
+
+__all__ = ["Category", "Verdict", "detect_category", "judge", "looks_like_injection"]
+
+MAX_CHARS = 500
+_REDACTED = "[redacted]"
+# Of a text that is refused anyway, its beginning tells category and language.
+_LOOKED_AT = 2000
+_NAMES = """
+    my the a our is are was this that here here's its it's for to and your api key keys token tokens secret
+    secrets password passwords passwd pwd passphrase login credential credentials access auth bearer remember
+    please save note new mi mis el la es clave contrasena recuerda mein meine ist das der die passwort kennwort
+    schlussel mon ma est le mot de passe cle meu minha senha chave lembre e moje heslo je klic
+"""
+_NAMES_A_SECRET = frozenset(_NAMES.split())
+_UNWRITABLE = re.compile("[\ud800-\udfff]")
+_WORD = re.compile(r"[^\W_]{2,}")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is done with a text, and why.
+
+    `rule` is the stable id of the rule that decided, `reason` its sentence, `trigger` the words that made the text
+    worth keeping. `text` is what is or would be stored: recalled blocks stripped, secrets redacted, trimmed.
+    """
+
+    kept: bool
+    reason: str
+    rule: str
+    category: Category
+    trigger: str | None
+    text: str
+    language: Language | None
+
+
+def judge(text: str, *, max_chars: int = MAX_CHARS, custom_triggers: Sequence[str] = ()) -> Verdict:
+    """Whether a person's words are kept as a memory; the first rule that applies decides."""
+    # Half a surrogate pair cannot be written anywhere.
+    text = _UNWRITABLE.sub("\ufffd", text)
+    said = strip_recalled(text).strip()
+    stored = redact(said).strip()
+    if refused := _form(text, said, max_chars):
+        return _refuse(*refused, stored)
+    if stored != said and _only_secrets(stored):
+        return _refuse("secret", "Nothing is left of it but a secret.", stored)
+    if broken := looks_like_injection(said):
+        return _refuse(f"injection.{broken}", INJECTION_REASONS[broken], stored)
+    if form := shape.pasted_form(said):
+        return _refuse(form, shape.REASONS[form], stored)
+    return _worth(stored, tuple(fold(show(word)).strip() for word in custom_triggers))
+
+
+def _form(text: str, said: str, max_chars: int) -> tuple[str, str] | None:
+    """The rule and the sentence, if length alone decides."""
+    if not said:
+        if text.strip():
+            return "recalled", "It is a block that was recalled from memory."
+        return "empty", "It is empty."
+    weight = shape.weight(said) if len(said) <= max_chars else len(said)
+    if weight < shape.SHORTEST:
+        return "too-short", f"It is shorter than {shape.SHORTEST} characters."
+    if weight > max_chars:
+        return "too-long", f"It is longer than {max_chars} characters."
+    return None
+
+
+def _worth(stored: str, custom: Sequence[str]) -> Verdict:
+    """The verdict on a text that nothing speaks against: kept if it has a trigger."""
+    # What is stored, not what was said: a trigger is shown and logged, and must not be part of a secret.
+    folded = fold(show(stored))
+    triggers = find_triggers(folded)
+    if trigger := find_custom(folded, custom):
+        return _keep(trigger, triggers, stored)
+    if not triggers:
+        sentence = "Nothing in it says that it is worth keeping."
+        return Verdict(False, sentence, "no-trigger", "other", None, stored, guess_language(folded))
+    if told := find_triggers(" . ".join(statements(folded))):
+        return _keep(told[0], told, stored)
+    return _refuse("question", "It asks and tells nothing.", stored)
+
+
+def _keep(trigger: Trigger, triggers: Sequence[Trigger], stored: str) -> Verdict:
+    category = category_of(triggers)
+    language = trigger.language
+    return Verdict(
+        True, f"It says “{trigger.text}”.", f"trigger.{trigger.kind}", category, trigger.text, stored, language
+    )
+
+
+def _refuse(rule: str, reason: str, stored: str) -> Verdict:
+    folded = fold(show(stored[:_LOOKED_AT]))
+    return Verdict(False, reason, rule, category_of(find_triggers(folded)), None, stored, guess_language(folded))
+
+
+def _only_secrets(stored: str) -> bool:
+    rest = fold(stored.replace(_REDACTED, " "))
+    return all(word in _NAMES_A_SECRET for word in _WORD.findall(rest))

@@ -1,0 +1,72 @@
+"""After a run: looks at what the person wrote, each message once, and keeps what is worth it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memslot import MemslotError, Message, message_text, strip_recalled
+
+from memslot_memory_lancedb.capture.rules import judge
+from memslot_memory_lancedb.decisions import FAILED, Decision, DecisionLog, message_key
+from memslot_memory_lancedb.memories import Origin
+from memslot_memory_lancedb.remembering import Remembering
+
+MOST_PER_RUN = 3
+
+
+@dataclass(frozen=True)
+class CaptureRules:
+    """How the person set it."""
+
+    max_chars: int = 500
+    custom_triggers: tuple[str, ...] = ()
+
+
+class AutoCapture:
+    """Keeps at most three messages of a run, and writes down why each was kept or not."""
+
+    def __init__(
+        self,
+        remembering: Remembering,
+        log: DecisionLog,
+        rules: CaptureRules = CaptureRules(),  # noqa: B008  it is frozen
+    ) -> None:
+        self._remembering = remembering
+        self._log = log
+        self._rules = rules
+
+    def take(self, session: str, messages: Sequence[Message]) -> list[Decision]:
+        """Look at the user's messages that were not looked at before; gives what was decided, newest first."""
+        texts = [strip_recalled(message_text(each)).strip() for each in messages if each.get("role") == "user"]
+        by_key = {message_key(text): text for text in texts if text}
+        unseen = self._log.unseen(session, list(by_key))
+        decisions: list[Decision] = []
+        kept = 0
+        # The newest first: a program may hand over a long history at once, of which the end matters most.
+        for key in reversed(list(by_key)):
+            if key not in unseen:
+                continue
+            decision = self._decide(session, key, by_key[key], kept)
+            kept += decision.kept
+            decisions.append(decision)
+            # Written down one by one, so that a process that ends here does not keep the same message again.
+            self._log.add([decision])
+        return decisions
+
+    def _decide(self, session: str, key: str, text: str, kept: int) -> Decision:
+        verdict = judge(text, max_chars=self._rules.max_chars, custom_triggers=self._rules.custom_triggers)
+        if not verdict.kept:
+            return Decision(session, key, False, verdict.rule, verdict.reason, verdict.text)
+        if kept >= MOST_PER_RUN:
+            reason = f"worth keeping, but {MOST_PER_RUN} messages of this run were kept already"
+            return Decision(session, key, False, "limit", reason, verdict.text)
+        try:
+            outcome = self._remembering.keep(verdict.text, category=verdict.category, origin=Origin(session, key))
+        except MemslotError as error:
+            return Decision(session, key, False, FAILED, f"worth keeping, but it failed: {error}", verdict.text)
+        memory_id = outcome.memory.id
+        if outcome.action == "duplicate":
+            reason = f"says the same as memory {memory_id}"
+            return Decision(session, key, False, "duplicate", reason, verdict.text, memory_id)
+        return Decision(session, key, True, verdict.rule, verdict.reason, verdict.text, memory_id)

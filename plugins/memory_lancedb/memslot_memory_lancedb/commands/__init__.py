@@ -1,0 +1,1 @@
+"""`memslot ltm`: long-term memory on the command line."""

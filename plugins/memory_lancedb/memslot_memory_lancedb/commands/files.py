@@ -1,0 +1,108 @@
+"""`ltm export` and `import`: memories out of the store and in again."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from memslot_memory_lancedb.commands.output import memories, print_json, say, say_done, say_warning
+from memslot_memory_lancedb.errors import TransferError
+from memslot_memory_lancedb.memories import Remembered
+from memslot_memory_lancedb.memory import LanceMemory
+from memslot_memory_lancedb.settings import Settings
+from memslot_memory_lancedb.transfer.importing import import_memories
+from memslot_memory_lancedb.transfer.jsonl import read_jsonl, write_jsonl
+from memslot_memory_lancedb.transfer.markdown import read_markdown, write_markdown
+
+Format = Literal["jsonl", "markdown"]
+FORMATS = ("jsonl", "markdown")
+
+
+def add_commands(group: click.Group, memory: LanceMemory, settings: Settings) -> None:
+    @group.command("export")
+    @click.argument("file", type=click.Path(dir_okay=False, path_type=Path), required=False)
+    @click.option("--format", "form", type=click.Choice(FORMATS), help="Told from the file's name unless given.")
+    @click.option("--force", is_flag=True, help="Overwrite FILE.")
+    def export_memories(file: Path | None, form: Format | None, force: bool) -> None:
+        """Write all memories to FILE, or to stdout; `memslot ltm import` reads them back without loss.
+
+        \b
+        Examples:
+          memslot ltm export memories.jsonl
+          memslot ltm export memories.md
+          memslot ltm export | jq -r .text
+        """
+        if file is not None and file.exists() and not force:
+            raise click.ClickException(f"{file} is there already; overwrite it with --force")
+        table = memory.store.live()
+        found = sorted(table.scan(), key=lambda each: (each.created_at, each.id)) if table is not None else []
+        write_memories(found, file, form)
+        if file is not None:
+            say_done(f"{memories(len(found))} written to {file}")
+
+    @group.command("import")
+    @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path, allow_dash=True))
+    @click.option("--format", "form", type=click.Choice(FORMATS), help="Told from the file's name unless given.")
+    @click.option("--replace", is_flag=True, help="Overwrite memories of the same id that differ.")
+    @click.option("--dry-run", is_flag=True, help="Only say what would happen.")
+    @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+    def import_file(file: Path, form: Format | None, replace: bool, dry_run: bool, as_json: bool) -> None:
+        """Take the memories of FILE (- is stdin) into this agent's store."""
+        read = read_memories(file, form)
+        bar = click.progressbar(length=len(read), label="importing", file=sys.stderr, hidden=not sys.stderr.isatty())
+        with bar:
+            done = import_memories(
+                memory.store, memory.embedder, read, replace_differing=replace, dry_run=dry_run, progress=bar.update
+            )
+        if as_json:
+            kinds = {key: getattr(done, key) for key in ("added", "replaced", "unchanged", "differing")}
+            print_json({**kinds, "dryRun": dry_run, "warning": done.warning})
+            return
+        would = "would be " if dry_run else ""
+        say_done(f"{memories(len(done.added))} {would}added, {len(done.replaced)} {would}replaced")
+        if done.unchanged:
+            say(f"{memories(len(done.unchanged))} there already")
+        if done.differing:
+            say_warning(f"{memories(len(done.differing))} differ from what is there and were left: use --replace")
+        if done.warning:
+            say_warning(done.warning)
+
+
+def write_memories(found: list[Remembered], file: Path | None, form: Format | None) -> None:
+    """Write to a file that only its owner can read, or to stdout."""
+    pieces = write_markdown(found) if _format_of(file, form) == "markdown" else write_jsonl(found)
+    if file is None:
+        for piece in pieces:
+            click.echo(piece.encode(), nl=False)
+        return
+    try:
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        # Without translation: a carriage return may be part of a memory.
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as target:
+            target.writelines(pieces)
+    except OSError as error:
+        raise click.ClickException(f"{file} cannot be written: {error.strerror}") from None
+
+
+def read_memories(file: Path, form: Format | None) -> list[Remembered]:
+    """The memories of a file; raises a TransferError that names the line."""
+    try:
+        data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise TransferError(f"{file} is not UTF-8 text") from None
+    except OSError as error:
+        raise TransferError(f"{file} cannot be read: {error.strerror}") from None
+    if _format_of(file, form) == "markdown":
+        return list(read_markdown(text))
+    return list(read_jsonl(text.split("\n")))
+
+
+def _format_of(file: Path | None, form: Format | None) -> Format:
+    if form is not None:
+        return form
+    return "markdown" if file is not None and file.suffix.lower() in (".md", ".markdown") else "jsonl"

@@ -1,0 +1,173 @@
+"""`ltm list`, `search`, `stats` and `explain`: looking at memories and at decisions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from memslot_memory_lancedb.capture.rules import judge
+from memslot_memory_lancedb.commands.output import clean, print_json, print_pairs, print_table, say, say_warning
+from memslot_memory_lancedb.memories import CATEGORIES, Remembered
+from memslot_memory_lancedb.memory import LanceMemory
+from memslot_memory_lancedb.overview import Overview, newest, overview_of
+from memslot_memory_lancedb.settings import Settings
+
+SHOWN_CHARS = 100
+
+
+def add_commands(group: click.Group, memory: LanceMemory, settings: Settings) -> None:
+    @group.command("list")
+    @click.option("-n", "--limit", type=click.IntRange(1, 100_000), default=20, show_default=True, help="How many.")
+    @click.option("--offset", type=click.IntRange(0), default=0, help="How many of the newest to pass over.")
+    @click.option("--category", type=click.Choice(CATEGORIES), help="Only these.")
+    @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+    def list_memories(limit: int, offset: int, category: str | None, as_json: bool) -> None:
+        """List memories, the newest first."""
+        found, total = newest(memory.store, limit, offset, category)
+        if as_json:
+            print_json({"total": total, "memories": [each.to_json() for each in found]})
+            return
+        print_table(["id", "created", "category", "text"], [_row(each) for each in found])
+        if total > offset + len(found):
+            say(f"{offset + len(found)} of {total}; the next ones: --offset {offset + len(found)}")
+
+    @group.command()
+    @click.argument("query")
+    @click.option("-n", "--limit", type=click.IntRange(1, 200), default=5, show_default=True, help="How many.")
+    @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+    def search(query: str, limit: int, as_json: bool) -> None:
+        """Find memories that fit QUERY, best first, with their scores."""
+        recalled = memory.recalling.find(query, limit)
+        floor = memory.noise.floor if recalled.found else None
+        if as_json:
+            results = [{**each.memory.to_json(), "score": each.score, "match": each.by} for each in recalled.found]
+            told: dict[str, Any] = {"mode": recalled.mode, "floor": floor, "results": results}
+            print_json({**told, "warning": recalled.warning, "action": recalled.action})
+            return
+        if recalled.warning:
+            say_warning(recalled.warning + (f"; {recalled.action}" if recalled.action else ""))
+        rows = [[f"{each.score:.3f}", *_row(each.memory)] for each in recalled.found]
+        print_table(["score", "id", "created", "category", "text"], rows)
+        if floor is not None and recalled.mode != "words":
+            say(f"Before a prompt only those that score at least {floor:.3f} are put.")
+
+    @group.command()
+    @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+    def stats(as_json: bool) -> None:
+        """Say where the memories are, how many, and how they are searched."""
+        seen = overview_of(memory)
+        problems = list(memory.status().problems)
+        if as_json:
+            print_json({**_stats_json(seen), "problems": problems})
+        else:
+            print_pairs(_stats_pairs(seen))
+            for problem in problems:
+                say_warning(problem)
+        if problems:
+            raise click.exceptions.Exit(1)
+
+    @group.command()
+    @click.argument("text", required=False)
+    @click.option("-n", "--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="How many.")
+    @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+    def explain(text: str | None, limit: int, as_json: bool) -> None:
+        """Say whether TEXT would be captured, and why; without TEXT, what was decided lately.
+
+        \b
+        Examples:
+          memslot ltm explain "I prefer dark mode"
+          memslot ltm explain --json
+        """
+        if text is None:
+            _print_log(memory, limit, as_json)
+            return
+        rules = settings.capture
+        verdict = judge(text, max_chars=rules.max_chars, custom_triggers=rules.custom_triggers)
+        told = {
+            "kept": verdict.kept,
+            "rule": verdict.rule,
+            "reason": verdict.reason,
+            "category": verdict.category,
+            "trigger": verdict.trigger,
+            "language": verdict.language,
+            "text": verdict.text,
+            "autoCapture": settings.auto_capture,
+        }
+        if as_json:
+            print_json(told)
+            return
+        print_pairs(
+            [
+                ("verdict", "captured" if verdict.kept else "not captured"),
+                ("reason", verdict.reason),
+                ("rule", verdict.rule),
+                ("trigger", verdict.trigger),
+                ("category", verdict.category if verdict.kept else None),
+                ("stored as", verdict.text if verdict.kept else None),
+            ]
+        )
+        if not settings.auto_capture:
+            say("Nothing is captured yet: autoCapture is off.")
+
+
+def _row(memory: Remembered) -> list[str]:
+    created = f"{memory.created_at:%Y-%m-%d %H:%M}"
+    return [memory.id, created, memory.category, clean(memory.text, SHOWN_CHARS)]
+
+
+def _print_log(memory: LanceMemory, limit: int, as_json: bool) -> None:
+    decisions = memory.log.latest(limit)
+    if as_json:
+        print_json({"decisions": [each.to_json() for each in decisions]})
+        return
+    rows = [
+        [
+            f"{each.at:%Y-%m-%d %H:%M}" if each.at else "",
+            "kept" if each.kept else "-",
+            each.rule,
+            each.reason,
+            clean(each.text, SHOWN_CHARS),
+        ]
+        for each in decisions
+    ]
+    print_table(["at", "", "rule", "reason", "text"], rows)
+    if not decisions:
+        say("No message was looked at yet.")
+
+
+def _stats_json(seen: Overview) -> dict[str, Any]:
+    return {
+        "dbPath": seen.location,
+        "agent": seen.agent,
+        "memories": seen.memories,
+        "categories": seen.categories,
+        "withoutVector": seen.without_vector,
+        "waitingForVector": seen.waiting,
+        "embedder": seen.embedder,
+        "table": seen.table,
+        "version": seen.version,
+        "versions": seen.versions,
+        "files": seen.files,
+        "bytes": seen.size,
+        "indexed": seen.indexed,
+        "indexFrom": seen.index_from,
+        "floor": seen.floor,
+    }
+
+
+def _stats_pairs(seen: Overview) -> list[tuple[str, object]]:
+    categories = ", ".join(f"{name} {number}" for name, number in seen.categories.items())
+    search = "by index" if seen.indexed else f"by looking at every vector (an index from {seen.index_from} memories on)"
+    return [
+        ("store", seen.location),
+        ("agent", seen.agent),
+        ("memories", f"{seen.memories}" + (f" ({categories})" if categories else "")),
+        ("without vector", seen.without_vector or None),
+        ("embedder", seen.embedder),
+        ("searched", search if seen.index_from else "by words"),
+        ("floor", f"{seen.floor:.3f}" if seen.floor is not None else None),
+        ("files", seen.files),
+        ("bytes", seen.size),
+        ("versions", seen.versions),
+    ]

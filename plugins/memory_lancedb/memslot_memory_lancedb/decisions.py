@@ -1,0 +1,149 @@
+"""Why each message was kept or not: a log that a person can ask, and the cursor that makes each message count once."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from memslot_memory_lancedb.errors import StoreError
+
+KEPT_DECISIONS = 20_000
+SHOWN_CHARS = 120
+FAILED = "failed"
+"""The rule of a message that the store or its log could not take: it may be looked at again."""
+_PRUNE_EVERY = 500
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One message that was looked at: what was decided, by which rule, and the memory it became or repeats."""
+
+    session: str
+    message: str
+    kept: bool
+    rule: str
+    reason: str
+    text: str
+    memory_id: str = ""
+    at: datetime | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "at": self.at.isoformat() if self.at is not None else None,
+            "session": self.session,
+            "message": self.message,
+            "kept": self.kept,
+            "rule": self.rule,
+            "reason": self.reason,
+            "text": self.text,
+            "memoryId": self.memory_id or None,
+        }
+
+
+def message_key(text: str) -> str:
+    """What a message is known by: its text, so that a program that hands over the whole history repeats nothing."""
+    return hashlib.sha256(" ".join(text.split()).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+class DecisionLog:
+    """Kept in a small SQLite file of the agent's, readable by its owner only. Safe to use from several processes."""
+
+    def __init__(self, file: Path, agent_id: str) -> None:
+        self._file = file
+        self._agent_id = agent_id
+        self._lock = threading.Lock()
+        self._since_prune = 0
+
+    def unseen(self, session: str, messages: Sequence[str]) -> set[str]:
+        """Those of the messages' keys that this conversation's log does not know."""
+        with self._open() as database:
+            query = "SELECT message FROM decisions WHERE agent = ? AND session = ? AND message = ? AND rule != ?"
+            return {
+                key
+                for key in messages
+                if database.execute(query, (self._agent_id, session, key, FAILED)).fetchone() is None
+            }
+
+    def add(self, decisions: Sequence[Decision]) -> None:
+        """Write decisions down; from now on their messages have been seen."""
+        now = datetime.now(UTC).isoformat()
+        rows = [
+            (
+                self._agent_id,
+                each.session,
+                each.message,
+                now,
+                each.kept,
+                each.rule,
+                each.reason,
+                each.text[:SHOWN_CHARS],
+                each.memory_id,
+            )
+            for each in decisions
+        ]
+        with self._open() as database:
+            database.executemany("INSERT OR REPLACE INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            self._since_prune += len(rows)
+            if self._since_prune >= _PRUNE_EVERY:
+                self._since_prune = 0
+                self._prune(database)
+
+    def latest(self, count: int) -> list[Decision]:
+        """The newest decisions, newest first."""
+        with self._open() as database:
+            rows = database.execute(
+                "SELECT session, message, kept, rule, reason, text, memory_id, at FROM decisions "
+                "WHERE agent = ? ORDER BY at DESC, rowid DESC LIMIT ?",
+                (self._agent_id, count),
+            ).fetchall()
+        return [
+            Decision(row[0], row[1], bool(row[2]), row[3], row[4], row[5], row[6], datetime.fromisoformat(row[7]))
+            for row in rows
+        ]
+
+    def blank(self, memory_ids: Sequence[str]) -> None:
+        """Remove the words of memories that were forgotten; that their messages were seen stays known."""
+        if not self._file.exists():
+            return
+        with self._open() as database:
+            database.executemany(
+                "UPDATE decisions SET text = '' WHERE agent = ? AND memory_id = ?",
+                [(self._agent_id, each) for each in memory_ids],
+            )
+
+    def _prune(self, database: sqlite3.Connection) -> None:
+        database.execute(
+            "DELETE FROM decisions WHERE agent = ? AND rowid NOT IN "
+            "(SELECT rowid FROM decisions WHERE agent = ? ORDER BY at DESC LIMIT ?)",
+            (self._agent_id, self._agent_id, KEPT_DECISIONS),
+        )
+
+    @contextlib.contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        """One transaction. Opened for each use: it happens once a run, and no handle outlives a fork or a close."""
+        with self._lock:
+            try:
+                if not self._file.exists():
+                    os.close(os.open(self._file, os.O_CREAT | os.O_WRONLY, 0o600))
+                database = sqlite3.connect(self._file, timeout=10)
+                try:
+                    database.execute("PRAGMA secure_delete = ON")
+                    database.execute(
+                        "CREATE TABLE IF NOT EXISTS decisions (agent TEXT, session TEXT, message TEXT, at TEXT, "
+                        "kept INTEGER, rule TEXT, reason TEXT, text TEXT, memory_id TEXT, "
+                        "PRIMARY KEY (agent, session, message))"
+                    )
+                    with database:
+                        yield database
+                finally:
+                    database.close()
+            except (sqlite3.Error, OSError) as error:
+                raise StoreError(f"the decision log {self._file} cannot be used: {error}") from error

@@ -1,0 +1,45 @@
+"""Whose vectors they are: only vectors of one identity can be compared."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from memslot import EmbeddingPipeline
+
+
+@dataclass(frozen=True)
+class Identity:
+    """An embedder: its provider, model and length of vectors; `key` tells apart two servers of one name."""
+
+    provider: str
+    model: str
+    key: str
+    dims: int
+
+    @classmethod
+    def of(cls, pipeline: EmbeddingPipeline) -> Identity:
+        provider = pipeline.provider
+        return cls(provider.id, provider.model, pipeline.cache_key("").provider_key, provider.dims)
+
+    @property
+    def digest(self) -> str:
+        """A short name for it, which rows carry."""
+        parts = json.dumps([self.provider, self.model, self.key, self.dims])
+        return hashlib.sha256(parts.encode()).hexdigest()[:16]
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, tree: Any) -> Identity | None:
+        """What `to_json` wrote; None for anything else."""
+        try:
+            return cls(str(tree["provider"]), str(tree["model"]), str(tree["key"]), int(tree["dims"]))
+        except (KeyError, TypeError, ValueError):
+            return None
+
+    def __str__(self) -> str:
+        return f"{self.provider} ({self.model}, {self.dims} dimensions)"

@@ -1,0 +1,137 @@
+"""A memory, as everything in this plugin hands it around."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any, Literal, get_args
+
+Category = Literal["preference", "fact", "decision", "entity", "other"]
+CATEGORIES: tuple[Category, ...] = get_args(Category)
+MAX_CHARS = 10_000
+"""The longest text that can be remembered: one memory is one thought, not a document."""
+_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a memory came from: the conversation and the message, where they are known."""
+
+    session: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """One memory of one agent. `embedder` names whose vector it has; empty: it waits for one."""
+
+    text: str
+    category: Category = "other"
+    importance: float = 0.7
+    id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    created_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    updated_at: datetime | None = None
+    origin: Origin = Origin()
+    embedder: str = ""
+
+    @property
+    def changed_at(self) -> datetime:
+        return self.updated_at or self.created_at
+
+    def to_json(self) -> dict[str, Any]:
+        """The memory under keys that scripts can rely on; `from_json` reads it back without loss."""
+        return {
+            "id": self.id,
+            "text": self.text,
+            "category": self.category,
+            "importance": self.importance,
+            "createdAt": self.created_at.isoformat(),
+            "updatedAt": self.updated_at.isoformat() if self.updated_at is not None else None,
+            "origin": {"session": self.origin.session, "message": self.origin.message},
+        }
+
+    @classmethod
+    def from_json(cls, tree: Any) -> Remembered:
+        """Read what `to_json` wrote; raises ValueError with the reason where it is something else."""
+        if not isinstance(tree, dict):
+            raise ValueError("a memory must be an object")
+        origin = tree.get("origin") or {}
+        if not isinstance(origin, dict):
+            raise ValueError("origin must be an object")
+        memory = cls(
+            id=_checked_id(tree.get("id")),
+            text=_checked_text(tree.get("text")),
+            category=_checked_category(tree.get("category", "other")),
+            importance=_checked_importance(tree.get("importance", 0.7)),
+            created_at=_moment("createdAt", tree.get("createdAt")),
+            updated_at=None if tree.get("updatedAt") is None else _moment("updatedAt", tree["updatedAt"]),
+            origin=Origin(_text("session", origin.get("session", "")), _text("message", origin.get("message", ""))),
+        )
+        return memory if memory.updated_at != memory.created_at else replace(memory, updated_at=None)
+
+
+@dataclass(frozen=True)
+class Found:
+    """A memory that answers a query, with its score; `by` says whether meaning or words found it."""
+
+    memory: Remembered
+    score: float
+    by: Literal["meaning", "words"] = "meaning"
+
+
+def sendable(text: str) -> str:
+    """A text that can be written as UTF-8: half a surrogate pair becomes a replacement character."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def is_id(value: str) -> bool:
+    return _ID.fullmatch(value) is not None
+
+
+def _checked_id(value: Any) -> str:
+    if not isinstance(value, str) or not is_id(value):
+        raise ValueError("id must be 1 to 64 letters, digits, _ or -")
+    return value
+
+
+def _checked_text(value: Any) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError("text must not be empty")
+    if len(value) > MAX_CHARS:
+        raise ValueError(f"text must have at most {MAX_CHARS} characters")
+    return sendable(value)
+
+
+def _checked_category(value: Any) -> Category:
+    for category in CATEGORIES:
+        if value == category:
+            return category
+    raise ValueError(f"category must be one of {', '.join(CATEGORIES)}")
+
+
+def _checked_importance(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise ValueError("importance must be a number from 0 to 1")
+    return float(value)
+
+
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"origin.{name} must be text")
+    return sendable(value)
+
+
+def _moment(name: str, value: Any) -> datetime:
+    try:
+        moment = datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be a time such as 2026-03-05T10:30:00+00:00") from None
+    if moment.tzinfo is None:
+        raise ValueError(f"{name} must say its time zone, such as +00:00")
+    return moment.astimezone(UTC)

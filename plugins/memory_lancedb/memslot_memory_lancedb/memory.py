@@ -1,0 +1,188 @@
+"""The memory that memory-lancedb puts in the slot, and the parts that its hooks, tools and commands share."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from memslot import MemoryHit, MemorySearchOutcome, MemoryStatus, MemslotError, PluginContext, redact
+
+from memslot_memory_lancedb.budget import Busy, Patience
+from memslot_memory_lancedb.capturing import AutoCapture, CaptureRules
+from memslot_memory_lancedb.decisions import DecisionLog
+from memslot_memory_lancedb.embedding.choice import choose_by
+from memslot_memory_lancedb.embedding.embedder import Choose, Embedder
+from memslot_memory_lancedb.recall.context import AutoRecall, RecallLimits
+from memslot_memory_lancedb.recall.finding import Recalling
+from memslot_memory_lancedb.recall.noise import NoiseLevel
+from memslot_memory_lancedb.remembering import Kept, Remembering
+from memslot_memory_lancedb.settings import Settings
+from memslot_memory_lancedb.store.database import Database
+from memslot_memory_lancedb.store.predicate import WAITING, Owner
+from memslot_memory_lancedb.store.store import MemoryStore
+from memslot_memory_lancedb.upkeep import Upkeep
+
+DEFAULT_RESULTS = 5
+STATUS_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What a look at the store found."""
+
+    counts: dict[str, int]
+    details: dict[str, object]
+    problems: tuple[str, ...] = ()
+
+
+class LanceMemory:
+    """Long-term memory of one agent."""
+
+    def __init__(
+        self,
+        location: str,
+        agent_id: str,
+        choose: Choose,
+        state_dir: Path,
+        *,
+        storage_options: dict[str, str] | None = None,
+        recall: RecallLimits = RecallLimits(),  # noqa: B008  it is frozen
+        capture: CaptureRules = CaptureRules(),  # noqa: B008  it is frozen
+        history: timedelta = timedelta(days=7),
+        tell: Callable[[str], None] = lambda problem: None,
+    ) -> None:
+        self.embedder = Embedder(choose)
+        database = Database(location, storage_options)
+        self.store = MemoryStore(database, Owner(agent_id), machine=_machine(state_dir))
+        self.remembering = Remembering(self.store, self.embedder)
+        self.recalling = Recalling(self.store, self.embedder)
+        self.noise = NoiseLevel(self.embedder, state_dir / "noise.json")
+        self.log = DecisionLog(state_dir / "decisions.sqlite", agent_id)
+        self.auto_recall = AutoRecall(self.recalling, self.noise, recall, database.prepare, tell)
+        self.auto_capture = AutoCapture(self.remembering, self.log, capture)
+        self.upkeep = Upkeep(self.store, self.embedder, keep=history)
+        self.history = history
+        self._looking: Patience[_Seen] = Patience("status")
+
+    def search(self, query: str, *, max_results: int | None = None) -> MemorySearchOutcome:
+        """Memories that fit a query, best first."""
+        recalled = self.recalling.find(query, max_results or DEFAULT_RESULTS)
+        self.upkeep.nudge()
+        identity = self.embedder.identity if self.embedder.is_chosen else None
+        return MemorySearchOutcome(
+            hits=[
+                MemoryHit(path=f"ltm/{each.memory.id}", score=each.score, snippet=redact(each.memory.text))
+                for each in recalled.found
+            ],
+            mode=recalled.mode,
+            provider=identity.provider if identity is not None else None,
+            model=identity.model if identity is not None else None,
+            warning=recalled.warning,
+            action=recalled.action,
+        )
+
+    def keep(self, text: str) -> Kept:
+        """Remember a text."""
+        kept = self.remembering.keep(text)
+        self.upkeep.nudge()
+        return kept
+
+    def status(self) -> MemoryStatus:
+        """How it is; a store that hangs is waited for a few seconds, once."""
+        try:
+            seen = self._looking.call(STATUS_SECONDS, self._look)
+        except (TimeoutError, Busy):
+            seen = _Seen({}, {}, (f"{self.store.database.place} does not answer",))
+        except MemslotError as error:
+            seen = _Seen({}, {}, (str(error),))
+        known = (self.embedder.problem, self.auto_recall.problem, self.upkeep.problem, self.upkeep.reembedding)
+        problems = dict.fromkeys([*seen.problems, *(each for each in known if each)])
+        details = {"dbPath": self.store.database.location, **seen.details}
+        return MemoryStatus("lancedb", seen.counts, tuple(problems), details)
+
+    def _look(self) -> _Seen:
+        table = self.store.live()
+        if table is None:
+            return _Seen({"memories": 0}, {})
+        stored, identity = table.generation.identity, None
+        problems = []
+        if self.embedder.is_chosen:
+            identity = self.embedder.identity
+            if identity is not None and identity != stored and self.upkeep.reembedding is None:
+                problems.append(
+                    f"the memories' vectors are of {stored or 'no embedder'}, and {identity} is in use, so search "
+                    "goes by words; run: memslot ltm optimize"
+                )
+        counts = {"memories": table.count()}
+        if table.count_vectorless():
+            counts["withoutVector"] = table.count_vectorless()
+            counts["waitingForVector"] = table.count(WAITING)
+        details: dict[str, object] = {
+            "table": table.generation.table,
+            "embedder": str(stored) if stored is not None else None,
+            "version": table.version,
+        }
+        return _Seen(counts, details, tuple(problems))
+
+    def close(self) -> None:
+        """Stop work in the background and let the store go."""
+        self.upkeep.close()
+        self.embedder.close()
+        self.store.close()
+
+
+def memory_of(ctx: PluginContext) -> LanceMemory:
+    """The agent's memory, one for all hooks."""
+
+    def make() -> LanceMemory:
+        settings = Settings.of(ctx)
+        return LanceMemory(
+            settings.location,
+            ctx.agent_id,
+            choose_by(ctx, settings.embedding),
+            _state_dir(ctx),
+            storage_options=dict(settings.storage_options),
+            recall=settings.recall,
+            capture=settings.capture,
+            history=settings.history,
+            tell=_teller(ctx),
+        )
+
+    return ctx.shared("memory", make)
+
+
+def _teller(ctx: PluginContext) -> Callable[[str], None]:
+    """Puts a line into the host's diagnostics, where the host takes one; the log and the status have it anyway."""
+    report = getattr(ctx, "report", None)
+    return (lambda problem: report("auto-recall", problem)) if callable(report) else (lambda problem: None)
+
+
+def _state_dir(ctx: PluginContext) -> Path:
+    """The plugin's own folder; where it cannot be made, reading goes on without what it would hold."""
+    try:
+        return ctx.state_dir()
+    except OSError:
+        return ctx.places.plugin_state_dir(ctx.plugin_id)
+
+
+def settings_of(ctx: PluginContext) -> Settings:
+    return ctx.shared("settings", lambda: Settings.of(ctx))
+
+
+def _machine(state_dir: Path) -> str:
+    """A name for this installation, by which machines that share a store tell each other apart."""
+    file = state_dir / "machine"
+    try:
+        if known := file.read_text(encoding="utf-8").strip():
+            return known
+    except (OSError, ValueError):
+        pass
+    name = uuid.uuid4().hex
+    try:
+        file.write_text(name, encoding="utf-8")
+    except OSError:
+        return "unknown"
+    return name

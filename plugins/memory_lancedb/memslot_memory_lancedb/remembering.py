@@ -1,0 +1,149 @@
+"""Keeping, changing and forgetting memories: nothing is merged, overwritten or removed without being named."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Literal
+
+from memslot import MemslotError, redact, strip_recalled
+
+from memslot_memory_lancedb.capture.rules import detect_category
+from memslot_memory_lancedb.embedding.embedder import PATIENCE_SECONDS, Embedder
+from memslot_memory_lancedb.embedding.identity import Identity
+from memslot_memory_lancedb.errors import StoreError
+from memslot_memory_lancedb.memories import MAX_CHARS, Category, Found, Origin, Remembered, sendable
+from memslot_memory_lancedb.scores import DUPLICATE, score_of
+from memslot_memory_lancedb.store.store import MemoryStore
+
+if TYPE_CHECKING:
+    from memslot_memory_lancedb.store.schema import Vector
+
+DEFAULT_IMPORTANCE = 0.7
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What became of a text: `memory` is the new or changed one, or the one that says the same already."""
+
+    action: Literal["created", "updated", "unchanged", "duplicate"]
+    memory: Remembered
+    score: float | None = None
+    before: Remembered | None = None
+    warning: str | None = None
+
+
+class Remembering:
+    """Writes memories of one agent. Safe to use from several threads."""
+
+    def __init__(self, store: MemoryStore, embedder: Embedder) -> None:
+        self._store = store
+        self._embedder = embedder
+        # Looking for a duplicate and adding belong together, or two threads would both find none.
+        self._lock = threading.Lock()
+
+    def keep(
+        self,
+        text: str,
+        *,
+        importance: float = DEFAULT_IMPORTANCE,
+        category: Category | None = None,
+        origin: Origin = Origin(),  # noqa: B008  it is frozen
+    ) -> Kept:
+        """Remember a text, unless something says the same already. Secrets in it are redacted."""
+        cleaned = clean_text(text)
+        vector, identity, warning = self._embed(cleaned)
+        memory = Remembered(
+            text=cleaned,
+            category=category or detect_category(cleaned),
+            importance=importance,
+            origin=origin,
+            embedder=_mark(identity, warning),
+        )
+        with self._lock:
+            same = self._same(cleaned, vector, identity)
+            if same is not None:
+                return Kept("duplicate", same.memory, same.score)
+            self._store.add([memory], [vector], identity)
+        return Kept("created", memory, warning=warning)
+
+    def change(
+        self,
+        memory_id: str,
+        *,
+        text: str | None = None,
+        importance: float | None = None,
+        category: Category | None = None,
+    ) -> Kept:
+        """Change a memory; what it was before is in the result and in the history."""
+        cleaned = self._store.get(memory_id).text if text is None else clean_text(text)
+        vector, identity, warning = self._embed(cleaned)
+        with self._lock:
+            before = self._store.get(memory_id)
+            after = replace(
+                before,
+                text=cleaned,
+                importance=before.importance if importance is None else importance,
+                category=before.category if category is None else category,
+            )
+            if after == before:
+                return Kept("unchanged", before, before=before)
+            after = replace(after, updated_at=_later_than(before), embedder=_mark(identity, warning))
+            same = self._same(cleaned, vector, identity, but=memory_id) if cleaned != before.text else None
+            if same is not None:
+                return Kept("duplicate", same.memory, same.score, before)
+            self._store.replace(after, vector, before, identity)
+        return Kept("updated", after, before=before, warning=warning)
+
+    def forget(self, ids: Sequence[str]) -> int:
+        """Remove memories by id; how many were there."""
+        return self._store.remove(ids)
+
+    def _embed(self, text: str) -> tuple[Vector | None, Identity | None, str | None]:
+        """The vector, whose it is, and a warning where the text must wait for one."""
+        try:
+            identity = self._embedder.identity
+            if identity is None:
+                return None, None, self._embedder.problem
+            return self._embedder.embed_documents([text], seconds=PATIENCE_SECONDS)[0], identity, None
+        except MemslotError as error:
+            return None, self._embedder.identity, f"it has no vector yet and is found by words only: {error}"
+
+    def _same(self, text: str, vector: Vector | None, identity: Identity | None, but: str = "") -> Found | None:
+        """The memory that says the same, other than `but`."""
+        table = self._store.live()
+        if table is None:
+            return None
+        if vector is not None and identity == table.generation.identity:
+            for memory, distance in table.nearest(vector, 2):
+                if memory.id != but and score_of(distance) >= DUPLICATE:
+                    return Found(memory, score_of(distance))
+        # A memory may have no vector, and a text none that says anything.
+        if vector is None or table.count_vectorless():
+            memory_of_text = table.with_text(text)
+            if memory_of_text is not None and memory_of_text.id != but:
+                return Found(memory_of_text, 1.0, "words")
+        return None
+
+
+def clean_text(text: str) -> str:
+    """What is kept of a text: without recalled blocks and secrets; raises a StoreError where nothing is left."""
+    cleaned = redact(strip_recalled(sendable(text)).replace("\x00", "")).strip()
+    if not cleaned:
+        raise StoreError("there is no text to remember")
+    if len(cleaned) > MAX_CHARS:
+        raise StoreError(f"a memory has at most {MAX_CHARS} characters, and this text {len(cleaned)}: keep its gist")
+    return cleaned
+
+
+def _mark(identity: Identity | None, warning: str | None) -> str:
+    """Whose vector a row has; a row whose embedder failed waits for it, one that it knows nothing about does not."""
+    return identity.digest if identity is not None and warning is None else ""
+
+
+def _later_than(memory: Remembered) -> datetime:
+    """Now; but never the time that stands there already, or a second change would look like the first."""
+    now = datetime.now(UTC)
+    return now if now != memory.changed_at else now.replace(microsecond=(now.microsecond + 1) % 1_000_000)

@@ -1,0 +1,1 @@
+"""Where memories are kept: rows on LanceDB, each query bound to one owner."""

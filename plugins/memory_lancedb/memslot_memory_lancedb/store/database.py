@@ -1,0 +1,150 @@
+"""The LanceDB database: a folder or an address on an object store, opened when it is first needed."""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from memslot_memory_lancedb.store.faults import is_conflict, is_missing, told_plainly
+
+Value = TypeVar("Value")
+TRIES, MISSING_TRIES = 12, 3
+LONGEST_PAUSE = 0.5
+_PATIENCE = {"timeout": "20s", "connect_timeout": "3s", "client_max_retries": "3", "client_retry_timeout": "10"}
+"""Unless the person says otherwise: an object store that is gone is known to be gone after seconds, not minutes."""
+
+
+def is_remote(location: str) -> bool:
+    return "://" in location
+
+
+class Database:
+    """A lazy connection. Safe to use from several threads."""
+
+    def __init__(self, location: str, storage_options: Mapping[str, str] | None = None) -> None:
+        self.location = location
+        self._options = {**_PATIENCE, **(storage_options or {})} if is_remote(location) else {}
+        self._lock = threading.Lock()
+        self._connection: Any = None
+
+    @property
+    def place(self) -> str:
+        """What it is called in messages."""
+        return f"the memory store {self.location}"
+
+    @property
+    def exists(self) -> bool:
+        """Whether there can be anything to read; an object store is worth asking."""
+        return is_remote(self.location) or Path(self.location).is_dir()
+
+    def prepare(self) -> bool:
+        """Load what is needed to read, which takes a second; False where there is nothing to read yet."""
+        if not self.exists:
+            return False
+        os.environ.setdefault("LANCEDB_LOG", "error")
+        import lancedb  # noqa: F401
+        import pyarrow  # type: ignore[import-untyped]  # noqa: F401
+
+        return True
+
+    def connection(self) -> Any:
+        with self._lock, told_plainly(self.place):
+            if self._connection is None:
+                self._connection = self._connect()
+            return self._connection
+
+    def _connect(self) -> Any:
+        from datetime import timedelta
+
+        # It writes to stderr what it then does by itself, such as trying a commit again.
+        os.environ.setdefault("LANCEDB_LOG", "error")
+        import lancedb
+
+        if not is_remote(self.location):
+            _make_private(Path(self.location))
+        # Zero: every read looks for what other processes wrote.
+        return lancedb.connect(
+            self.location, read_consistency_interval=timedelta(0), storage_options=self._options or None
+        )
+
+    def table_names(self) -> list[str]:
+        """The names of all tables, also of other agents."""
+        with told_plainly(self.place):
+            names: list[str] = []
+            page: str | None = None
+            while True:
+                listed = self.connection().list_tables(page_token=page)
+                names += listed.tables
+                page = listed.page_token
+                if not page:
+                    return names
+
+    def open_table(self, name: str) -> Any | None:
+        """A table's handle, or None where there is no such table."""
+        with told_plainly(self.place):
+            try:
+                return self.connection().open_table(name)
+            except (ValueError, FileNotFoundError) as error:
+                if "was not found" in str(error):
+                    return None
+                raise
+
+    def make_table(self, name: str, schema: Any) -> Any:
+        """A table's handle; made where it is missing, also when another process makes it at this moment."""
+
+        def make() -> Any:
+            try:
+                return self.connection().create_table(name, schema=schema, exist_ok=True)
+            except (ValueError, RuntimeError):
+                opened = self.open_table(name)
+                if opened is None:
+                    raise
+                return opened
+
+        return self.attempt(make)
+
+    def drop_table(self, name: str) -> None:
+        with told_plainly(self.place):
+            self.connection().drop_table(name, ignore_missing=True)
+
+    def attempt(self, call: Callable[[], Value], again: Callable[[], Value] | None = None) -> Value:
+        """Call LanceDB; again where another writer was quicker, or removed a version while it was being read.
+
+        `again` takes the place of the call from the second time on.
+        """
+        with told_plainly(self.place):
+            for number in range(TRIES):
+                try:
+                    return call()
+                except Exception as error:
+                    last = TRIES - 1 if is_conflict(error) else MISSING_TRIES - 1 if is_missing(error) else 0
+                    if number >= last:
+                        raise
+                    time.sleep(min(LONGEST_PAUSE, 0.05 * 2**number) * (0.5 + random.random()))
+                    call = again or call
+            raise AssertionError("unreachable")
+
+    def close(self) -> None:
+        """Let the connection go; the next use opens another."""
+        with self._lock:
+            self._connection = None
+
+
+def _make_private(folder: Path) -> None:
+    """Make a folder, and the ones above it, for the owner's eyes only; LanceDB's own files are readable by all."""
+    missing = []
+    each = folder
+    while not each.exists() and each != each.parent:
+        missing.append(each)
+        each = each.parent
+    for each in reversed(missing):
+        each.mkdir(mode=0o700, exist_ok=True)
+    if not folder.is_dir():
+        raise NotADirectoryError(f"{folder} is a file, where a folder is due")
+    if missing and os.name == "posix":
+        folder.chmod(0o700)

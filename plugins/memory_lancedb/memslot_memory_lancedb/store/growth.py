@@ -1,0 +1,191 @@
+"""Keeps a growing table quick: few files instead of many, an index once a full scan is slower, no dead bytes."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+from memslot_memory_lancedb.embedding.identity import Identity
+from memslot_memory_lancedb.store.database import Database
+from memslot_memory_lancedb.store.store import MemoryStore
+from memslot_memory_lancedb.store.table import FRAGMENT_BITS, MemoryTable
+from memslot_memory_lancedb.store.versions import list_versions
+
+INDEX_FROM_NUMBERS = 2_000_000
+"""Rows times dimensions from which on a search by index is quicker than one that looks at every vector."""
+INDEX_FROM_ROWS = 2_000
+"""Fewer cannot train an index, however long their vectors are."""
+SMALL_FILES = 64
+"""So many files of few rows make every search slower than putting them together would take."""
+REINDEX_SHARE = 0.2
+"""Rows outside the index are found by looking at each: no more of them than this share."""
+VECTOR_INDEX = "vector_idx"
+GRACE_SECONDS = 5.0
+"""Versions younger than this are never removed: a writer that began on one could no longer tell that somebody else
+wrote the same rows meanwhile, and both copies would stay."""
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Upkept:
+    """What an optimization did."""
+
+    files_before: int
+    files_after: int
+    versions_removed: int
+    purged: bool
+    indexed: bool
+    tables_dropped: int
+
+
+def wants_index(rows: int, dims: int) -> bool:
+    """Whether an index is worth its making."""
+    return rows >= INDEX_FROM_ROWS and rows * dims >= INDEX_FROM_NUMBERS
+
+
+def count_files(table: MemoryTable, database: Database) -> int:
+    stats = database.attempt(table.handle.stats)
+    number: int = stats["fragment_stats"]["num_fragments"]
+    return number
+
+
+def has_index(table: MemoryTable, database: Database) -> bool:
+    return any(each.name == VECTOR_INDEX for each in database.attempt(table.handle.list_indices))
+
+
+def is_compaction_due(table: MemoryTable, database: Database) -> bool:
+    """Whether there are so many small files that a search feels it."""
+    stats = database.attempt(table.handle.stats)
+    return bool(stats["fragment_stats"]["num_small_fragments"] >= SMALL_FILES)
+
+
+def is_index_due(table: MemoryTable, database: Database) -> bool:
+    """Whether an index is missing, or has grown old."""
+    identity = table.generation.identity
+    if identity is None or not wants_index(table.count(), identity.dims):
+        return False
+    if not has_index(table, database):
+        return True
+    stats = database.attempt(lambda: table.handle.index_stats(VECTOR_INDEX))
+    return stats is not None and stats.num_unindexed_rows > REINDEX_SHARE * max(1, stats.num_indexed_rows)
+
+
+def make_index(table: MemoryTable, database: Database) -> None:
+    """Index the vectors, and what queries ask for beside them. Rows that come later are found without it."""
+    from lancedb.index import Bitmap, BTree, IvfSq
+
+    database.attempt(lambda: table.handle.create_index("vector", config=IvfSq(distance_type="l2"), name=VECTOR_INDEX))
+    database.attempt(lambda: table.handle.create_index("agentId", config=Bitmap()))
+    database.attempt(lambda: table.handle.create_index("id", config=BTree()))
+
+
+def compact(table: MemoryTable, database: Database, keep: timedelta) -> None:
+    """Put small files together, take new rows into the index, and let versions older than `keep` go."""
+    oldest = max(keep, timedelta(seconds=GRACE_SECONDS))
+    database.attempt(lambda: table.handle.optimize(cleanup_older_than=oldest))
+
+
+def optimize(
+    store: MemoryStore,
+    identity: Identity | None,
+    *,
+    keep: timedelta,
+    purge: bool | None = None,
+    say: Say = lambda step: None,
+) -> Upkept | None:
+    """Do all of it. `purge` None removes the history if something was forgotten, so that its bytes are gone."""
+    table, database = store.live(), store.database
+    if table is None:
+        return None
+    before = list_versions(table, database)
+    files_before = count_files(table, database)
+    if purge is None:
+        fewer = any(later.memories < earlier.memories for earlier, later in itertools.pairwise(before))
+        purge = fewer or before[-1].removed_rows > 0
+    if purge:
+        say("writing anew what lies beside forgotten memories")
+        rewrite_around_removed(table, database)
+    say("putting files together")
+    compact(table, database, keep)
+    indexed = is_index_due(table, database)
+    if indexed:
+        say("building the index")
+        make_index(table, database)
+    remove_copies(table, database)
+    if purge or indexed:
+        if purge:
+            say(f"waiting {GRACE_SECONDS:g} s for writers that may be under way, then removing earlier versions")
+            time.sleep(GRACE_SECONDS)
+        compact(table, database, timedelta(0) if purge else keep)
+    say("dropping tables of earlier embedders")
+    dropped = drop_retired(store, identity)
+    store.catalogue.compact()
+    after = list_versions(table, database)
+    gone = len({each.number for each in before} - {each.number for each in after})
+    return Upkept(files_before, count_files(table, database), gone, purge, indexed, dropped)
+
+
+def rewrite_around_removed(table: MemoryTable, database: Database) -> None:
+    """Move the living rows out of files that also hold removed ones; those files are then nobody's.
+
+    LanceDB's own compaction leaves a file alone until a tenth of its rows is removed.
+    """
+    removed = list_versions(table, database)[-1].removed_rows
+    if not removed:
+        return
+    import numpy
+
+    addresses = numpy.array([row["_rowid"] for row in table.addresses()], dtype=numpy.uint64)
+    files, counts = numpy.unique(addresses >> numpy.uint64(FRAGMENT_BITS), return_counts=True)
+    conditions: list[tuple[str, ...]] = []
+    gaps = 0
+    for number, count in zip(files.tolist(), counts.tolist(), strict=True):
+        start, end = number << FRAGMENT_BITS, (number + 1) << FRAGMENT_BITS
+        inside = addresses[(addresses >= start) & (addresses < end)]
+        gap = int(inside.max()) - start + 1 - count
+        if gap:
+            gaps += gap
+            conditions.append((f"_rowid >= {start} AND _rowid < {end}",))
+    if gaps < removed:  # the last rows of a file are removed, which cannot be seen from those that are left
+        conditions = [()]
+    for condition in conditions:
+        touch = partial(
+            table.handle.update, where=table.owner.where(*condition), values_sql={"importance": "importance"}
+        )
+        database.attempt(touch)
+
+
+def remove_copies(table: MemoryTable, database: Database) -> int:
+    """Leave one row of each id, the newest: two machines that changed one memory at one moment may leave two."""
+    rows = table.addresses()
+    if len(rows) == len({row["id"] for row in rows}):
+        return 0
+    newest: dict[str, dict[str, Any]] = {}
+    copies = []
+    for row in sorted(rows, key=lambda row: (row["updatedAt"], row["_rowid"]), reverse=True):
+        if newest.setdefault(row["id"], row) is not row:
+            copies.append(row["_rowid"])
+    for address in copies:
+        database.attempt(partial(table.handle.delete, table.owner.where(f"_rowid = {address}")))
+    return len(copies)
+
+
+def drop_retired(store: MemoryStore, identity: Identity | None) -> int:
+    """Drop the agent's tables that nothing reads any more; how many."""
+    live = store.catalogue.live()
+    if live is None:
+        return 0
+    names = {each.table for each in store.catalogue.generations()}
+    # One that is being filled for the embedder in use will be wanted; any other was given up.
+    names |= {each.table for each in store.catalogue.orphans() if each.identity != identity}
+    there = set(store.database.table_names())
+    retired = (names - {live.table}) & there
+    for name in retired:
+        store.database.drop_table(name)
+    return len(retired)

@@ -1,0 +1,1 @@
+"""Memories in files, out and in again without loss."""
