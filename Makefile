@@ -79,6 +79,7 @@ bench: $(VENV)/.ready-dev
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/embeddings.py
 	$(BIN)/python benchmarks/static.py
+	$(BIN)/python benchmarks/speed/memory.py --sizes 1000 10000
 	$(BIN)/python benchmarks/hooks.py
 
 quality: $(VENV)/.ready-dev

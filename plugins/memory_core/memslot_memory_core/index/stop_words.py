@@ -95,7 +95,8 @@ _CHINESE = """
 一個 的 了 吗 嗎 呢 吧 啊 呀 嘛 么 麼 我 你 您 他 她 它 是 这 這 那 之前 之后 之後
 """
 _ASKED_CHINESE = (
-    "[几幾哪][个個天点點号號岁歲次年月位名条條颗顆部种種本首只隻边邊座款家份台辆輛间間件张張层層栋棟针層楼樓秒分周]"
+    "(?:[几幾]|哪一?)"
+    "[个個天点點号號岁歲次年月位名条條颗顆部种種本首只隻边邊座款家份台辆輛间間件张張层層栋棟针針楼樓秒分周]"
 )
 """How many of something, which of them: the question's own word, never the answer's."""
 _JAPANESE = """
@@ -112,12 +113,12 @@ _HIRAGANA_WORDS = """
 ような みたい らしい つもり はず わけ まま たび すべて できる できた やる やった いう いった いって くる くれ くれる
 くれた きた いく しまう しまった おく おいた みる みた あげる あげた もらう もらった もらって おける おいて かかる
 かかった かかって とった とる つく ついた ついて すれば すると されて なければ なので けど けれど だから でも しかし
-または および もし やっぱり やはり ずっと いつも たくさん
+または および もし やっぱり やはり ずっと いつも たくさん あり おり なり
 """
 HIRAGANA_WORDS: frozenset[str] = frozenset(_HIRAGANA_WORDS.split())
 """Words in hiragana that carry no topic. Only a stretch that is no more than one of these is left out: the same
 letters may begin another word."""
-_PARTICLES = "はをがにのでともへやかねよ"
+PARTICLES = "はをがにのでともへやかねよ"
 _HIRAGANA = "ぁ-ゖ"
 WEAK: frozenset[str] = frozenset("はをがにのでともへやかねよたてしいるれさますだなっ은는이가을를에의도로와과만")
 """Letters of which a pair says nothing, though one of them inside a word may."""
@@ -182,7 +183,7 @@ def cuts() -> re.Pattern[str]:
     # A particle stands beside another script, at an end, or before such a word; between hiragana it is as often part
     # of a word.
     asking = "|".join(word for word in words if re.match(f"[{_HIRAGANA}]{{2}}", word))
-    particle = f"(?<![{_HIRAGANA}])[{_PARTICLES}]|[{_PARTICLES}](?![{_HIRAGANA}])|[{_PARTICLES}](?={asking})"
+    particle = f"(?<![{_HIRAGANA}])[{PARTICLES}]|[{PARTICLES}](?![{_HIRAGANA}])|[{PARTICLES}](?={asking})"
     return re.compile(f"{_ASKED_CHINESE}|{_ASKED_JAPANESE}|{'|'.join(words)}|を|{particle}")
 
 

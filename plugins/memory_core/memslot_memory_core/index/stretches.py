@@ -17,6 +17,7 @@ from memslot_memory_core.index.stop_words import (
     KOREAN_ENDINGS,
     KOREAN_PARTICLES,
     KOREAN_WORDS,
+    PARTICLES,
     WEAK,
     WEAK_IN_CHINESE,
     cuts,
@@ -65,9 +66,16 @@ def pairs(letters: Sequence[str]) -> list[str]:
     return [letter + following for letter, following in pairwise(letters)]
 
 
-def kind_of(letter: str) -> str:
-    """The script of a letter, with hiragana apart: it writes grammar, katakana writes words."""
-    return "hiragana" if "\u3041" <= letter[0] <= "\u309f" else script_of(letter)
+def kinds_of(letters: Iterable[str]) -> list[str]:
+    """The script of each letter. Hiragana is its own; after a kanji it is an `ending`, of a word or just grammar."""
+    kinds = []
+    hiragana = "hiragana"
+    for letter in letters:
+        kind = hiragana if "\u3041" <= letter[0] <= "\u309f" else script_of(letter)
+        if kind == "han":
+            hiragana = "ending"
+        kinds.append(kind)
+    return kinds
 
 
 def _distinct(stems: Iterable[str]) -> tuple[str, ...]:
@@ -138,31 +146,33 @@ def _cut_at_stop_words(run: str, weak: frozenset[str]) -> Iterator[Stretch]:
     start = 0
     for cut in [*cuts().finditer(run), None]:
         end = cut.start() if cut else len(run)
-        letters = tuple(units(run[start:end]))
-        if run[start:end] in HIRAGANA_WORDS:
-            letters = ()
+        letters = () if _is_grammar(run[start:end]) else tuple(units(run[start:end]))
         if len(letters) == 1:
             stems = _distinct(_lone_letter(run, start, end, weak))
             if stems:
                 yield Stretch(letters, stems)
         elif letters:
             stretch = _pair_up(letters, weak)
-            if stretch.stems or stretch.alone:
+            if stretch.stems:
                 yield stretch
         start = cut.end() if cut else len(run)
 
 
+def _is_grammar(text: str) -> bool:
+    return text in HIRAGANA_WORDS or (text[:1] in PARTICLES and text[1:] in HIRAGANA_WORDS)
+
+
 def _pair_up(letters: tuple[str, ...], weak: frozenset[str]) -> Stretch:
-    kinds = [kind_of(letter) for letter in letters]
+    kinds = kinds_of(letters)
     stems = []
     for number, pair in enumerate(pairs(letters)):
         if letters[number] in weak and letters[number + 1] in weak:
             continue
-        if kinds[number] == "hiragana" and (kinds[number + 1] != "hiragana" or "han" in kinds[:number]):
+        if kinds[number] == "ending" or (kinds[number] == "hiragana" and kinds[number + 1] != "hiragana"):
             continue  # the end of a Japanese word and what follows it
         stems.append(pair)
     alone = [letter for letter, kind in zip(letters, kinds, strict=True) if kind == "han" and letter not in weak]
-    return Stretch(letters, _distinct(stems), _distinct(alone), weak)
+    return Stretch(letters, _distinct(stems or alone), _distinct(alone), weak)
 
 
 def _lone_letter(run: str, start: int, end: int, weak: frozenset[str]) -> Iterator[str]:

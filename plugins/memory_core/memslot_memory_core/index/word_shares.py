@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from memslot_memory_core.index.stretches import Stretch, kind_of, pairs
+from memslot_memory_core.index.stretches import Stretch, kinds_of, pairs
 
 # How likely each piece is, compared with a pair of plain letters that the index does not hold.
 _KNOWN = 4.0  # times, for a pair that it holds
@@ -21,6 +21,7 @@ _OTHER_SCRIPT = 0.05
 # Hiragana after a kanji is the end of its word, or grammar; elsewhere it may be a word.
 _KANJI_AND_ENDING, _LAST_KANJI_AND_ENDING, _INSIDE_ENDING, _AFTER_ENDING = 1.0, 0.2, 0.05, 0.01
 _HIRAGANA_PAIR, _HIRAGANA_LETTER = 0.6, 0.3
+_HIRAGANA = ("hiragana", "ending")
 
 _HALF = 0.5
 _STANDS_ALONE = 0.5
@@ -69,7 +70,7 @@ def word_shares(stretch: Stretch, found: Mapping[str, int]) -> dict[str, float]:
     """For each term of a stretch, and each letter that may be a word, how likely it is one of its words."""
     shares = dict.fromkeys((*stretch.stems, *stretch.alone), 0.0)
     letters = stretch.letters
-    kinds = [kind_of(letter) for letter in letters]
+    kinds = kinds_of(letters)
     if len(letters) == 1:
         shares[letters[0]] = 1.0
         if kinds == ["hangul"]:
@@ -81,63 +82,54 @@ def word_shares(stretch: Stretch, found: Mapping[str, int]) -> dict[str, float]:
     for number, pair in enumerate(pairs(letters)):
         if pair not in shares:
             continue
-        share = likely.of_pair(number)
-        if kinds[number] == "hiragana":
+        share = likely.pairs[number]
+        if kinds[number + 1] in _HIRAGANA:
+            # 贈った and 贈り物 are one word: the kanji is a hint, or asked for instead.
             share *= _HALF
-        elif kinds[number] == "han" and kinds[number + 1] == "hiragana":
-            # 贈った and 贈り物 have the kanji in common: pair and kanji are half of the word each.
-            share *= _HALF
-            if letters[number] in stretch.alone and (number == 0 or kinds[number - 1] != "han"):
-                shares[letters[number]] = max(shares[letters[number]], share)
         shares[pair] = max(shares[pair], share)
     for number, letter in enumerate(letters):
         if letter in stretch.alone:
-            shares[letter] = max(shares[letter], likely.of_letter(number))
+            shares[letter] = max(shares[letter], likely.letters[number])
     return shares
 
 
 class _Likelihoods:
-    """All ways to cut a stretch into letters and pairs: forwards and backwards sums over them."""
+    """All ways to cut a stretch into letters and pairs: how much of their likelihood is in those with each piece."""
 
     def __init__(self, stretch: Stretch, kinds: Sequence[str], found: Mapping[str, int]) -> None:
         count = len(stretch.letters)
-        self._letter = [_letter_likelihood(stretch, kinds, number) for number in range(count)]
-        self._pair = [_pair_likelihood(stretch, kinds, number, found) for number in range(count - 1)]
-        # `before[n]` is over the ways to cut the first n letters, `after[n]` over those to cut all from n on.
-        self._before = [1.0, self._letter[0]]
-        for number in range(1, count):
-            one = self._before[number] * self._letter[number]
-            self._before.append(one + self._before[number - 1] * self._pair[number - 1])
-        self._after = [1.0] * (count + 1)
-        self._after[count - 1] = self._letter[count - 1]
+        letter = [_letter_likelihood(stretch, kinds, number) for number in range(count)]
+        pair = [_pair_likelihood(stretch, kinds, number, found) for number in range(count - 1)]
+        # How much more likely all ways to cut the letters from here on are than those from the next one on: sums
+        # themselves would leave the range of a float.
+        gain = letter[:]
         for number in range(count - 2, -1, -1):
-            one = self._letter[number] * self._after[number + 1]
-            self._after[number] = one + self._pair[number] * self._after[number + 2]
-
-    def of_pair(self, number: int) -> float:
-        return self._before[number] * self._pair[number] * self._after[number + 2] / self._before[-1]
-
-    def of_letter(self, number: int) -> float:
-        return self._before[number] * self._letter[number] * self._after[number + 1] / self._before[-1]
+            gain[number] += pair[number] / gain[number + 1]
+        self.letters: list[float] = []
+        self.pairs: list[float] = []
+        begins = 1.0  # the likelihood of the ways in which a piece begins here
+        for number in range(count):
+            self.letters.append(begins * letter[number] / gain[number])
+            if number + 1 < count:
+                self.pairs.append(begins * pair[number] / (gain[number] * gain[number + 1]))
+            begins = self.letters[number] + (self.pairs[number - 1] if number else 0.0)
 
 
 def _letter_likelihood(stretch: Stretch, kinds: Sequence[str], number: int) -> float:
-    if stretch.letters[number] in stretch.weak:
+    if stretch.letters[number] in stretch.weak or kinds[number] == "ending":
         return 1.0
-    if kinds[number] == "hiragana":
-        return 1.0 if "han" in kinds[:number] else _HIRAGANA_LETTER
-    return _ALONE
+    return _HIRAGANA_LETTER if kinds[number] == "hiragana" else _ALONE
 
 
 def _pair_likelihood(stretch: Stretch, kinds: Sequence[str], number: int, found: Mapping[str, int]) -> float:
     first, second = stretch.letters[number], stretch.letters[number + 1]
     known = _KNOWN if found.get(first + second) else 1.0
     kind, following = kinds[number], kinds[number + 1]
-    if kind == following == "hiragana":
-        return known * (_INSIDE_ENDING if "han" in kinds[:number] else _HIRAGANA_PAIR)
-    if kind == "hiragana":
+    if kind == following and kind in _HIRAGANA:
+        return known * (_INSIDE_ENDING if kind == "ending" else _HIRAGANA_PAIR)
+    if kind in _HIRAGANA:
         return _AFTER_ENDING
-    if following == "hiragana" and kind == "han":
+    if kind == "han" and following == "ending":
         has_kanji_before = number > 0 and kinds[number - 1] == "han"
         return known * (_LAST_KANJI_AND_ENDING if has_kanji_before else _KANJI_AND_ENDING)
     if kind != following:

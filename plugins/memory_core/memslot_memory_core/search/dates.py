@@ -134,6 +134,14 @@ def _written_out(match: re.Match[str]) -> AskedDate | None:
 
 
 def _told_from(today: date, match: re.Match[str]) -> AskedDate | None:
+    """The time meant, seen from today; None where the calendar has no such day."""
+    try:
+        return _seen_from(today, match)
+    except (OverflowError, ValueError):
+        return None
+
+
+def _seen_from(today: date, match: re.Match[str]) -> AskedDate | None:
     near = (match["near"] or match["other"] or "").lower()
     if near in _DAYS_BACK:
         day = today - timedelta(days=_DAYS_BACK[near])

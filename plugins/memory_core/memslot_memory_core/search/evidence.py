@@ -71,7 +71,11 @@ def gather_evidence(texts: Sequence[str], matcher: Matcher, words: WordVectors |
 def _read(lines: list[str], cut: list[list[str]], bits: dict[str, int]) -> _Read:
     masks = []
     neighbours: set[tuple[int, int]] = set()
+    held = bits.keys()
     for pieces in cut:
+        if held.isdisjoint(pieces):  # most lines: asked in one go, not word by word
+            masks.append(0)
+            continue
         found = [bits[piece] for piece in pieces if piece in bits]
         masks.append(reduce(or_, found, 0))
         if len(found) > 1:

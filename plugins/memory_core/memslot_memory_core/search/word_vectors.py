@@ -11,45 +11,69 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Matrix = NDArray[np.float32]
+    Numbers = NDArray[np.intp]
 
-MOST_WORDS = 20_000  # 20 MB at 256 dimensions
+MOST_WORDS = 100_000  # 26 MB at 256 dimensions
+_STEPS = 127.0
+"""Each number of a vector is kept in one byte, so a cosine may be off by a hundredth; all words of a large index fit,
+which means that a search asks the embedder for next to none."""
 
 
 class WordVectors:
-    """Unit vectors by word; `embed` is a provider's own, asked once for each word."""
+    """How alike words are; `embed` is a provider's own, asked once for each word. Upper case makes no difference."""
 
     def __init__(self, embed: Callable[[Sequence[str]], Any]) -> None:
         self._embed = embed
         self._lock = threading.Lock()
-        self._row: dict[str, int] = {}
-        self._rows: Matrix | None = None
+        self._number: dict[str, int] = {}
+        self._rows: NDArray[np.int8] | None = None
+        self._scales: Matrix | None = None
+        """What a row is multiplied by to have length 1; 0 for a word without a vector."""
 
-    def rows(self, words: Sequence[str]) -> Matrix:
-        """One row for each word."""
+    def cosines(self, asked: Sequence[str], said: Sequence[str]) -> tuple[Matrix, Numbers]:
+        """Each asked word with each different word that is said, and for all that is said which column it has."""
+        import numpy
+
+        numbers, rows, scales = self._look_up([*said, *asked])
+        is_met = numpy.zeros(len(rows), dtype=bool)
+        is_met[numbers[: len(said)]] = True
+        met = numpy.flatnonzero(is_met)
+        column = numpy.empty(len(rows), dtype=numpy.intp)
+        column[met] = numpy.arange(len(met))
+        wanted = numbers[len(said) :]
+        # Dot products by rows, which is twice as fast as by columns.
+        found = rows.take(met, axis=0).astype(numpy.float32) @ (rows[wanted] * scales[wanted, numpy.newaxis]).T
+        return (found * scales[met, numpy.newaxis]).T, column[numbers[: len(said)]]
+
+    def _look_up(self, words: Sequence[str]) -> tuple[Numbers, NDArray[np.int8], Matrix]:
+        """Each word's number, and everything by number; what is learnt later is put behind or into another matrix."""
         import numpy
 
         with self._lock:
-            new = [word for word in dict.fromkeys(words) if word not in self._row]
-            if new:
-                if len(self._row) + len(new) > MOST_WORDS:
-                    self._row, self._rows = {}, None
-                    new = list(dict.fromkeys(words))
-                self._add(numpy.asarray(self._embed(new), dtype=numpy.float32), new)
-            assert self._rows is not None or not words
-            if self._rows is None:
-                return numpy.zeros((0, 0), dtype=numpy.float32)
-            taken: Matrix = self._rows.take([self._row[word] for word in words], axis=0)
-            return taken
+            numbers = list(map(self._number.get, words))
+            if None in numbers:
+                self._learn(words)
+                numbers = list(map(self._number.get, words))
+            assert self._rows is not None
+            assert self._scales is not None
+            return numpy.array(numbers, dtype=numpy.intp), self._rows, self._scales
 
-    def _add(self, vectors: Matrix, words: Sequence[str]) -> None:
+    def _learn(self, words: Sequence[str]) -> None:
         import numpy
 
-        used = len(self._row)
-        needed = used + len(words)
-        if self._rows is None or len(self._rows) < needed:
-            grown = numpy.zeros((max(1024, needed + needed // 2), vectors.shape[1]), dtype=numpy.float32)
-            if self._rows is not None:
-                grown[:used] = self._rows[:used]
-            self._rows = grown
-        self._rows[used:needed] = vectors
-        self._row.update((word, used + number) for number, word in enumerate(words))
+        new = [word for word in dict.fromkeys(words) if word not in self._number]
+        if self._rows is None or len(self._number) + len(new) > len(self._rows):
+            self._number, self._rows = {}, None
+            new = list(dict.fromkeys(words))
+        vectors: Matrix = numpy.asarray(self._embed([word.lower() for word in new]), dtype=numpy.float32)
+        if self._rows is None or self._scales is None:
+            room = max(MOST_WORDS, len(new))  # what is never written to takes no memory
+            self._rows = numpy.empty((room, vectors.shape[1]), dtype=numpy.int8)
+            self._scales = numpy.empty(room, dtype=numpy.float32)
+        largest = numpy.abs(vectors).max(axis=1, keepdims=True)
+        rounded = numpy.rint(vectors * (_STEPS / numpy.where(largest > 0, largest, 1.0)))
+        lengths = numpy.linalg.norm(rounded, axis=1)
+        first, end = len(self._number), len(self._number) + len(new)
+        self._rows[first:end] = rounded
+        self._scales[first:end] = numpy.where(lengths > 0, 1.0 / numpy.where(lengths > 0, lengths, 1.0), 0.0)
+        self._number.update(zip(new, range(first, end), strict=True))

@@ -77,7 +77,7 @@ def test_what_is_indexed_is_what_is_compared(text: str) -> None:
         ("متى نلتقي في المكتبة", ["نلتقي", "المكتبه"]),
         ("회의는 언제 있나요", ["회의"]),
         ("会議はいつですか", ["会議"]),
-        ("我们什么时候去东京", ["东京"]),
+        ("我们什么时候去东京", ["去东", "东京"]),
         ("I don't know Anna's dog", ["know", "anna", "dog"]),
         ("meet in May or in June", ["meet", "mai", "june"]),
         ("vitamin D", ["vitamin", "d"]),

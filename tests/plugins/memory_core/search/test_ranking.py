@@ -329,16 +329,30 @@ def test_a_common_word_need_not_be_held(make_search: MakeSearch) -> None:
     assert _ids(rank(candidates, query, RankingSettings(WORDS, min_score=0.99))) == [0]
 
 
-def test_faint_likeness_stays_below_the_floor_and_half_met_pairs_above_it(make_search: MakeSearch) -> None:
-    """The same parts make less of a score where meaning counts, and more where a script has no spaces."""
+def _score_of(query: RankingQuery, weights: Weights) -> float:
     half_met = Candidate(1, "a.md", "memory", 1, 1, "花园 garden", 3.0, 0.3)
+    return rank([half_met], query, RankingSettings(weights, min_score=0.0)).results[0].score
+
+
+def _pairs(missing: int, *, is_known: bool = True) -> RankingQuery:
+    """A question of which a quarter is met, by weight, and which has so many other words."""
+    met = AskedTerm("花园", "花园", 1.0, 1.0, is_pair=True)
+    others = [
+        AskedTerm(word, word, 3 / missing, 1.0, is_pair=True, is_known=is_known) for word in "甲乙丙丁戊己庚"[:missing]
+    ]
+    return RankingQuery((met, *others), sum_idf=10.0)
+
+
+def test_faint_likeness_stays_below_the_floor() -> None:
+    """The same parts make less of a score where meaning counts."""
     words = RankingQuery((AskedTerm("garden", "garden", 1.0, 1.0), AskedTerm("x", "x", 3.0, 3.0)), sum_idf=10.0)
-    pairs = RankingQuery(
-        (AskedTerm("花园", "花园", 3 / 7, 1.0, is_pair=True), AskedTerm("x", "x", 3.0, 3.0, is_pair=True)), sum_idf=10.0
-    )
 
-    def score(query: RankingQuery, weights: Weights) -> float:
-        return rank([half_met], query, RankingSettings(weights, min_score=0.0)).results[0].score
+    assert _score_of(words, BOTH) < _score_of(words, WORDS) < 0.3
 
-    assert score(words, BOTH) < score(words, WORDS) < 0.3
-    assert score(pairs, WORDS) > score(words, WORDS)
+
+def test_without_spaces_a_long_question_need_not_be_met_by_as_much() -> None:
+    assert 0.25 < _score_of(_pairs(1), WORDS) < _score_of(_pairs(3), WORDS) < _score_of(_pairs(7), WORDS)
+
+
+def test_without_spaces_words_that_no_note_holds_tell_of_another_topic() -> None:
+    assert _score_of(_pairs(1, is_known=False), WORDS) < 0.25 < _score_of(_pairs(1), WORDS)
