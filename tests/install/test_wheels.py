@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import configparser
 import importlib.util
 import json
 import os
@@ -24,18 +25,22 @@ SOURCES = {
     "memslot-memory-core": ROOT / "plugins" / "memory_core",
     "memslot-memory-lancedb": ROOT / "plugins" / "memory_lancedb",
     "memslot-embed-providers": ROOT / "plugins" / "embed_providers",
+    "memslot-mcp-server": ROOT / "plugins" / "mcp_server",
+    "memslot-anthropic-memory": ROOT / "plugins" / "anthropic_memory",
 }
 PACKAGES = {
     "memslot-core": "memslot",
     "memslot-memory-core": "memslot_memory_core",
     "memslot-memory-lancedb": "memslot_memory_lancedb",
     "memslot-embed-providers": "memslot_embed_providers",
+    "memslot-mcp-server": "memslot_mcp_server",
+    "memslot-anthropic-memory": "memslot_anthropic_memory",
 }
 EMBEDDERS = {"embed-static", "embed-local", "embed-openai", "embed-gemini", "embed-voyage", "embed-ollama"}
 DEFAULT_PLUGINS = {"memory-core", *EMBEDDERS}
 OURS_BY_EXTRA = {
-    "lancedb": sorted(SOURCES),
-    "openai": sorted(set(SOURCES) - {"memslot-memory-lancedb"}),
+    "lancedb": sorted(set(SOURCES) - {"memslot-mcp-server", "memslot-anthropic-memory"}),
+    "openai": sorted(set(SOURCES) - {"memslot-memory-lancedb", "memslot-mcp-server", "memslot-anthropic-memory"}),
 }
 
 
@@ -99,9 +104,10 @@ def test_each_entry_point_of_a_plugin_wheel_has_its_manifest(wheels: dict[str, P
     with zipfile.ZipFile(wheels[name]) as archive:
         manifests = [json.loads(archive.read(n)) for n in archive.namelist() if n.endswith("/memslot.plugin.json")]
         (points,) = [n for n in archive.namelist() if n.endswith("/entry_points.txt")]
-        lines = archive.read(points).decode().splitlines()
-    assert lines[0] == "[memslot.plugins]"
-    assert {line.split(" = ")[0] for line in lines[1:] if line} == {manifest["id"] for manifest in manifests}
+        groups = configparser.ConfigParser(delimiters=("=",))
+        groups.optionxform = str  # type: ignore[assignment,method-assign]
+        groups.read_string(archive.read(points).decode())
+    assert set(groups["memslot.plugins"]) == {manifest["id"] for manifest in manifests}
 
 
 def test_the_core_wheel_brings_the_templates_of_new_plugins(wheels: dict[str, Path]) -> None:
@@ -177,7 +183,7 @@ def assert_ours_came_from_the_wheels(environment: Environment) -> None:
 def assert_a_run_works(environment: Environment) -> None:
     given = environment.json("run", "hello")
     assert given["memory"] == "memory-core"
-    assert {tool["name"] for tool in given["tools"]} == {"memory_search", "memory_get"}
+    assert {tool["name"] for tool in given["tools"]} == {"memory_search", "memory_get", "memory_write"}
 
 
 def test_the_lancedb_extra_gives_its_plugins_and_a_working_run(lancedb: Environment) -> None:

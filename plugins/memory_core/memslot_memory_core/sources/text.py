@@ -108,7 +108,18 @@ def split_lines(text: str) -> list[str]:
 
 def encoding_of(data: bytes) -> tuple[bytes, str]:
     """The mark with which a text begins, if it does, and the encoding that follows from it."""
-    return next(((mark, name) for mark, name in _MARKS if data.startswith(mark)), (b"", "utf-8"))
+    for mark, name in _MARKS:
+        if data.startswith(mark) and (name != "utf-32-le" or _is_utf_32(data[len(mark) :])):
+            return mark, name
+    return b"", "utf-8"
+
+
+def _is_utf_32(data: bytes) -> bool:
+    """Whether it is not rather UTF-16 that begins with a NUL, which looks like the same mark."""
+    whole = data[: len(data) // 4 * 4]
+    return len(data) % 4 == 0 and all(
+        whole[at + 2] <= 0x10 and whole[at + 3] == 0 for at in range(0, min(len(whole), 4096), 4)
+    )
 
 
 def _decode(data: bytes, truncated: bool) -> tuple[str, int]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from memslot_memory_core.sources import text as text_module
 from memslot_memory_core.sources.chunking import chunk_lines
@@ -48,6 +48,7 @@ def test_line_numbers_are_exact_whatever_ends_the_lines(
             text, end = text + "x", ""
         texts.append(text)
         whole += text + end
+    assume(encoding != "utf-16" or not whole.startswith("\0"))  # that looks like the mark of UTF-32
     document = read(tmp_path, whole.encode(encoding))
     assert list(document.lines) == texts
     assert (document.replaced, document.truncated) == (0, False)
