@@ -81,6 +81,7 @@ bench: $(VENV)/.ready-dev
 	$(BIN)/python benchmarks/static.py
 	$(BIN)/python benchmarks/speed/memory.py --sizes 1000 10000
 	$(BIN)/python benchmarks/hooks.py
+	$(BIN)/python benchmarks/memory_lancedb.py
 
 quality: $(VENV)/.ready-dev
 	for set in zh ja ko mixed; do $(BIN)/python benchmarks/quality/run.py --set $$set || exit 1; done

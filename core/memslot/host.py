@@ -124,6 +124,7 @@ class Host:
             places=self.places,
             host_config=self.config,
             select_embedder=self.select_embedder,
+            report=functools.partial(self._take_report, plugin.id),
         )
         try:
             loaded = load_plugin(plugin, self.diagnostics)
@@ -139,6 +140,9 @@ class Host:
             self.diagnostics.add(plugin.id, "hooks", message, level="warning")
         self._contexts[plugin.id] = context
         self._registries.take(plugin)
+
+    def _take_report(self, plugin_id: str, stage: str, message: str) -> None:
+        self.diagnostics.add(plugin_id, stage, message, level="warning")
 
     @property
     def plugins(self) -> tuple[str, ...]:

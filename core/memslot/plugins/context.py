@@ -31,6 +31,7 @@ class PluginContext:
         places: Places,
         host_config: Config,
         select_embedder: Callable[[MemorySearch | None], Selection],
+        report: Callable[[str, str], None] | None = None,
     ) -> None:
         self.plugin_id = plugin_id
         self.config = config
@@ -39,6 +40,7 @@ class PluginContext:
         self.host_config = host_config
         self.logger = logging.getLogger(f"memslot.plugin.{plugin_id}")
         self._select_embedder = select_embedder
+        self._report = report
         self._shared: dict[str, Any] = {}
         self._lock = threading.RLock()  # what is made may ask for something else that is shared
 
@@ -59,6 +61,13 @@ class PluginContext:
         folder = self.places.plugin_state_dir(self.plugin_id)
         make_private_dir(folder)
         return folder
+
+    def report(self, stage: str, message: str) -> None:
+        """Tell the host's diagnostics of something that went wrong and was coped with; `stage` says during what."""
+        if self._report is None:
+            self.logger.warning("%s: %s", stage, message)
+        else:
+            self._report(stage, message)
 
     def shared(self, key: str, make: Callable[[], Value]) -> Value:
         """Something that this plugin's hooks use together, such as its store: made once for each host."""

@@ -155,9 +155,8 @@ def memory_of(ctx: PluginContext) -> LanceMemory:
 
 
 def _teller(ctx: PluginContext) -> Callable[[str], None]:
-    """Puts a line into the host's diagnostics, where the host takes one; the log and the status have it anyway."""
-    report = getattr(ctx, "report", None)
-    return (lambda problem: report("auto-recall", problem)) if callable(report) else (lambda problem: None)
+    """Puts a line into the host's diagnostics; the log and the status have it anyway."""
+    return lambda problem: ctx.report("auto-recall", problem)
 
 
 def _state_dir(ctx: PluginContext) -> Path:

@@ -171,3 +171,17 @@ def test_hook_before_compaction_hears_of_the_tokens(heard) -> None:
 
 def test_hook_session_end_comes_last(heard) -> None:
     assert heard[-1] == ["session_end", "s1"]
+
+
+def test_what_a_plugin_reports_is_in_the_diagnostics(write_plugin, load_host) -> None:
+    code = """
+    @hookimpl
+    def before_agent_start(ctx):
+        ctx.report("recall", "the store at key sk-abcdefghijklmnop12345678 did not answer")
+    """
+    host = load_host(write_plugin("teller", code))
+    with host.run("hello there"):
+        pass
+    (event,) = [event for event in host.diagnostics if event.plugin == "teller"]
+    assert (event.stage, event.level) == ("recall", "warning")
+    assert event.message == "the store at key [redacted] did not answer"
