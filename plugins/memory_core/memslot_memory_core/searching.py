@@ -22,6 +22,7 @@ from memslot import (
 )
 
 from memslot_memory_core.embedder import EmbedderChoice
+from memslot_memory_core.index.facts import Facts
 from memslot_memory_core.index.generation import Generation
 from memslot_memory_core.index.identity import Identity
 from memslot_memory_core.index.preparing import Sources
@@ -156,7 +157,11 @@ class Searcher:
             action = f"build it for {here.provider} with: {_REBUILD}; memslot memory status tells what that costs"
             return _VectorLeg(why_not=_keywords_only(why), action=action)
         if not generation.vectors:
-            return _VectorLeg(why_not=_keywords_only("the index has no vectors yet"), action="memslot memory index")
+            stopped = next(
+                (each for each in Facts(snapshot.db).problems() if each.startswith("embedding stopped")), None
+            )
+            why = "the index has no vectors yet" + (f", {stopped}" if stopped else "")
+            return _VectorLeg(why_not=_keywords_only(why), action="memslot memory index")
         return None
 
     @staticmethod

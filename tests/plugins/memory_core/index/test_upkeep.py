@@ -136,6 +136,7 @@ def test_closing_ends_the_thread(moment: str) -> None:
     started = time.monotonic()
     upkeep.close()
     assert time.monotonic() - started < 2.0
-    assert not any(each.name == "memslot-sync" and each.is_alive() for each in threading.enumerate())
+    assert upkeep._thread is not None
+    assert not upkeep._thread.is_alive()
     upkeep.request()
     assert work.runs == 1
