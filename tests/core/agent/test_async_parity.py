@@ -169,7 +169,7 @@ PLAYERS: dict[str, Callable[[Any, list[Step]], list[Any]]] = {
 
 def write_both(bench: Any, kind: str) -> None:
     for way in PLAYERS:
-        bench.write(way, HOOKS.format(**KINDS[kind]), timeout_ms=150, provides={"tools": ["echo", "quiet"]})
+        bench.write(way, HOOKS.format(**KINDS[kind]), timeout_ms=400, provides={"tools": ["echo", "quiet"]})
 
 
 def in_order(heard: list[Any]) -> tuple[list[Any], list[Any]]:
