@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
-from memslot import BatchJobs, EmbeddingPipeline, MemslotError, SearchAdvice, Selection, advice_of, redact
+from memslot import BatchJobs, EmbeddingPipeline, MemorySearch, MemslotError, SearchAdvice, Selection, advice_of, redact
 
 from memslot_memory_core.index.embeddings import BatchApi, Embedder, EmbeddingStore
 
@@ -91,3 +92,17 @@ class EmbedderChoice:
 def _said(error: Exception) -> str:
     # Clients quote the request that failed, and with it the key.
     return redact(str(error) if isinstance(error, MemslotError) else f"{type(error).__name__}: {error}")
+
+
+def batch_api(settings: MemorySearch, index_file: Path) -> BatchApi | None:
+    """How the settings want a provider's batch API to be used, its jobs noted beside the index; None: not at all."""
+    batch = settings.remote.batch
+    if not batch.enabled:
+        return None
+    return BatchApi(
+        folder=index_file.with_name(f"{index_file.name}.jobs"),
+        concurrency=batch.concurrency,
+        poll_seconds=batch.poll_interval_ms / 1000,
+        timeout_seconds=batch.timeout_minutes * 60.0,
+        wait=batch.wait,
+    )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import apsw
@@ -90,3 +92,12 @@ def _counted(db: apsw.Connection, generation: Generation) -> dict[str, int]:
         "turnWords": keywords.count(db, tables.turn_words),
         "embeddings": number("SELECT count(*) FROM embeddings"),
     }
+
+
+def bytes_of(file: Path) -> int:
+    """What an index takes on the disk, its log included."""
+    total = 0
+    for each in (file, Path(f"{file}-wal")):
+        with contextlib.suppress(OSError):
+            total += each.stat().st_size
+    return total

@@ -13,17 +13,16 @@ from typing import Any
 import apsw
 from memslot import MemorySearch, MemorySearchOutcome, MemoryStatus, MemslotError, Session
 
-from memslot_memory_core.embedder import EmbedderChoice, MakePipeline
-from memslot_memory_core.health import Health, look_over
+from memslot_memory_core.embedder import EmbedderChoice, MakePipeline, batch_api
+from memslot_memory_core.health import Health, bytes_of, look_over
 from memslot_memory_core.index.connection import DAMAGE, IndexBusyError, IndexFault
-from memslot_memory_core.index.embeddings import BatchApi
 from memslot_memory_core.index.preparing import Sources
 from memslot_memory_core.index.report import Progress, SyncProgress, SyncReport
 from memslot_memory_core.index.store import IndexFile
 from memslot_memory_core.index.sync import Synchronizer
 from memslot_memory_core.index.vector_tables import VectorTables
 from memslot_memory_core.index.watch import WatchedFolders, Watcher
-from memslot_memory_core.outcome import unavailable
+from memslot_memory_core.outcome import plain_error, unavailable
 from memslot_memory_core.reading import FilePart, read_part
 from memslot_memory_core.searching import Searcher
 from memslot_memory_core.upkeep import Upkeep
@@ -60,7 +59,9 @@ class MemoryManager:
         vector = settings.store.vector
         self._index = IndexFile(place.index_file, place.agent_id)
         self._sources = Sources(settings, place.workspace, place.sessions_dir)
-        self._embedder = EmbedderChoice(make_pipeline, enabled=vector.enabled, batch=_batch_api(settings, place))
+        self._embedder = EmbedderChoice(
+            make_pipeline, enabled=vector.enabled, batch=batch_api(settings, place.index_file)
+        )
         self._vectors = VectorTables(vector.engine, vector.extension_path)
         self._sync = Synchronizer(
             self._index,
@@ -164,7 +165,7 @@ class MemoryManager:
             )
         except Exception as error:
             return unavailable(
-                f"the index is damaged and could not be built again: {_plain(error)}",
+                f"the index is damaged and could not be built again: {plain_error(error)}",
                 "run: memslot memory index --force",
             )
 
@@ -268,7 +269,9 @@ class MemoryManager:
             except (apsw.BusyError, apsw.LockedError) as error:
                 raise IndexBusyError(f"another program has locked the index {self.place.index_file}") from error
             except (apsw.Error, OSError) as error:
-                raise IndexFault(f"the index {self.place.index_file} cannot be written: {_plain(error)}") from error
+                raise IndexFault(
+                    f"the index {self.place.index_file} cannot be written: {plain_error(error)}"
+                ) from error
 
     def start_session(self) -> None:
         """A conversation begins: look for changes, and watch for more if the settings ask for it."""
@@ -311,7 +314,7 @@ class MemoryManager:
             "agent": self.place.agent_id,
             "workspace": str(self.place.workspace),
             "indexFile": str(self.place.index_file),
-            "indexBytes": _size(self.place.index_file),
+            "indexBytes": bytes_of(self.place.index_file),
             "sources": list(self._sources.names),
             "embedding": selection.to_json(),
             "watching": self._watcher is not None,
@@ -332,9 +335,11 @@ class MemoryManager:
                     return empty
                 return look_over(snapshot, self._vectors, expects_vectors=expects_vectors, deep=deep)
         except DAMAGE as error:
-            problems.append(f"the index is damaged ({_plain(error)}); the next search builds it again from the notes")
+            problems.append(
+                f"the index is damaged ({plain_error(error)}); the next search builds it again from the notes"
+            )
         except Exception as error:
-            problems.append(str(error) if isinstance(error, MemslotError) else f"the index fails: {_plain(error)}")
+            problems.append(str(error) if isinstance(error, MemslotError) else f"the index fails: {plain_error(error)}")
         return empty
 
     def probe_embedding(self) -> str | None:
@@ -349,7 +354,7 @@ class MemoryManager:
                     return "nothing was indexed yet"
                 return self._vectors.for_reading(snapshot.db, snapshot.generation, "chunks")[1]
         except Exception as error:
-            return _plain(error)
+            return plain_error(error)
 
     def close(self) -> None:
         """Stop watching, end a sync at its next step, close the files. The last one who uses it does that."""
@@ -370,32 +375,4 @@ def _unsearchable(error: Exception) -> MemorySearchOutcome:
     if not isinstance(error, MemslotError | apsw.Error | OSError):
         # Nothing that a disk does: whoever looks for the mistake needs to know where it was.
         logger.error("a search failed", exc_info=error)
-    return unavailable(f"the memory cannot be searched: {_plain(error)}", "run: memslot memory status --deep")
-
-
-def _batch_api(settings: MemorySearch, place: Place) -> BatchApi | None:
-    batch = settings.remote.batch
-    if not batch.enabled:
-        return None
-    return BatchApi(
-        folder=place.index_file.with_name(f"{place.index_file.name}.jobs"),
-        concurrency=batch.concurrency,
-        poll_seconds=batch.poll_interval_ms / 1000,
-        timeout_seconds=batch.timeout_minutes * 60.0,
-        wait=batch.wait,
-    )
-
-
-def _size(file: Path) -> int:
-    total = 0
-    for each in (file, Path(f"{file}-wal")):
-        with contextlib.suppress(OSError):
-            total += each.stat().st_size
-    return total
-
-
-def _plain(error: Exception) -> str:
-    if isinstance(error, MemslotError):
-        return str(error)
-    said = str(getattr(error, "strerror", None) or error)
-    return said.removeprefix(f"{type(error).__name__}: ") or type(error).__name__
+    return unavailable(f"the memory cannot be searched: {plain_error(error)}", "run: memslot memory status --deep")

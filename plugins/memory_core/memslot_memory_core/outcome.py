@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any, Literal
 
-from memslot import MemoryHit, MemorySearchOutcome, Session
+from memslot import MemoryHit, MemorySearchOutcome, MemslotError, Session
 
 Citations = Literal["auto", "on", "off"]
 
@@ -79,3 +79,11 @@ def age(moment: float | None) -> str:
 def counted(number: int, noun: str) -> str:
     """`1 file`, `2 files`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def plain_error(error: Exception) -> str:
+    """What an error says, without its class where it says something."""
+    if isinstance(error, MemslotError):
+        return str(error)
+    said = str(getattr(error, "strerror", None) or error)
+    return said.removeprefix(f"{type(error).__name__}: ") or type(error).__name__
