@@ -27,6 +27,7 @@ SOURCES = {
     "memslot-embed-providers": ROOT / "plugins" / "embed_providers",
     "memslot-mcp-server": ROOT / "plugins" / "mcp_server",
     "memslot-anthropic-memory": ROOT / "plugins" / "anthropic_memory",
+    "memslot-adapters": ROOT / "plugins" / "adapters",
 }
 PACKAGES = {
     "memslot-core": "memslot",
@@ -35,12 +36,17 @@ PACKAGES = {
     "memslot-embed-providers": "memslot_embed_providers",
     "memslot-mcp-server": "memslot_mcp_server",
     "memslot-anthropic-memory": "memslot_anthropic_memory",
+    "memslot-adapters": "memslot_adapters",
 }
+NO_PLUGINS = {"memslot-core", "memslot-adapters"}
+"""Packages that register nothing."""
 EMBEDDERS = {"embed-static", "embed-local", "embed-openai", "embed-gemini", "embed-voyage", "embed-ollama"}
 DEFAULT_PLUGINS = {"memory-core", *EMBEDDERS}
+DEFAULTS = {"memslot", "memslot-core", "memslot-memory-core", "memslot-embed-providers"}
 OURS_BY_EXTRA = {
-    "lancedb": sorted(set(SOURCES) - {"memslot-mcp-server", "memslot-anthropic-memory"}),
-    "openai": sorted(set(SOURCES) - {"memslot-memory-lancedb", "memslot-mcp-server", "memslot-anthropic-memory"}),
+    "lancedb": sorted({*DEFAULTS, "memslot-memory-lancedb"}),
+    "openai": sorted(DEFAULTS),
+    "pydantic-ai": sorted({*DEFAULTS, "memslot-adapters"}),
 }
 
 
@@ -99,7 +105,7 @@ def test_a_wheel_holds_every_file_of_its_package_and_no_other_package(wheels: di
     assert f"{PACKAGES[name]}/py.typed" in inside
 
 
-@pytest.mark.parametrize("name", sorted(set(PACKAGES) - {"memslot-core"}))
+@pytest.mark.parametrize("name", sorted(set(PACKAGES) - NO_PLUGINS))
 def test_each_entry_point_of_a_plugin_wheel_has_its_manifest(wheels: dict[str, Path], name: str) -> None:
     with zipfile.ZipFile(wheels[name]) as archive:
         manifests = [json.loads(archive.read(n)) for n in archive.namelist() if n.endswith("/memslot.plugin.json")]
@@ -169,6 +175,11 @@ def openai(wheels: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) ->
     return Environment(tmp_path_factory.mktemp("openai"), "openai", wheels)
 
 
+@pytest.fixture(scope="module")
+def pydantic_ai(wheels: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    return Environment(tmp_path_factory.mktemp("pydantic-ai"), "pydantic-ai", wheels)
+
+
 def assert_ours_came_from_the_wheels(environment: Environment) -> None:
     site = environment.site_packages()
     installed = sorted(path.name.split("-")[0].replace("_", "-") for path in site.glob("memslot*.dist-info"))
@@ -229,3 +240,13 @@ def test_a_slot_whose_plugin_is_missing_says_which_extra_brings_it(openai: Envir
     assert 'plugins.slots.memory names "memory-lancedb", which is not installed' in done.stderr
     assert 'pip install "memslot[lancedb]"' in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_the_extra_of_a_framework_gives_its_adapter_and_no_other(pydantic_ai: Environment) -> None:
+    assert_ours_came_from_the_wheels(pydantic_ai)
+    assert {plugin["id"] for plugin in pydantic_ai.json("plugins", "list")["plugins"]} == DEFAULT_PLUGINS
+    succeed(pydantic_ai.python, "-c", "from memslot_adapters.pydantic_ai import Memory", cwd=pydantic_ai.folder)
+    for adapter, extra in (("langgraph", "langgraph"), ("openai_agents", "openai-agents")):
+        done = run(pydantic_ai.python, "-c", f"import memslot_adapters.{adapter}", cwd=pydantic_ai.folder)
+        assert done.returncode == 1
+        assert f'install it with: pip install "memslot[{extra}]"' in done.stderr.splitlines()[-1]

@@ -1,0 +1,1 @@
+"""memslot in agent frameworks: one module for each, which needs that framework and no other."""

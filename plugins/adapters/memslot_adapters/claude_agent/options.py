@@ -1,0 +1,85 @@
+"""Options of the Claude Agent SDK with a memory in them."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any
+
+from claude_agent_sdk import ClaudeAgentOptions, HookMatcher
+from memslot import AgentRun, Host, Session
+
+from memslot_adapters.claude_agent.server import SERVER, allowed_tools, memory_server
+from memslot_adapters.remembering import assistant_says, to_the_end, user_says
+from memslot_adapters.tools import ChatType, Running, chat_type_of
+
+_PREFIX = "claude-code-"
+"""What a conversation's id begins with here, as where its transcript is imported."""
+
+
+def with_memory(
+    host: Host,
+    options: ClaudeAgentOptions | None = None,
+    *,
+    session: str | Session | None = None,
+    chat_type: ChatType | None = None,
+) -> ClaudeAgentOptions:
+    """Options with the tools, allowed without asking, and with recall before each prompt and capture after.
+
+    Works by hooks of Claude, beside whatever the options have already. Without a session each conversation of Claude
+    is one here. Make them anew for each person who talks to the agent.
+    """
+    base = options or ClaudeAgentOptions()
+    if not isinstance(base.mcp_servers, dict):
+        raise TypeError("with_memory needs mcp_servers as a dict, not as the path or text of a config")
+    wanted = chat_type_of(session, chat_type)
+    conversation = _Conversation(host, session, wanted)
+    server = memory_server(host, chat_type=wanted, follow=conversation.running)
+    hooks: dict[Any, list[HookMatcher]] = {event: list(found) for event, found in (base.hooks or {}).items()}
+    hooks.setdefault("UserPromptSubmit", []).append(HookMatcher(hooks=[conversation.recall]))
+    hooks.setdefault("Stop", []).append(HookMatcher(hooks=[conversation.capture]))
+    return dataclasses.replace(
+        base,
+        mcp_servers={**base.mcp_servers, SERVER: server},
+        allowed_tools=[*base.allowed_tools, *allowed_tools(host, chat_type=wanted)],
+        hooks=hooks,
+    )
+
+
+class _Conversation:
+    """The runs that Claude's hooks begin and end, by Claude's own id of the conversation."""
+
+    def __init__(self, host: Host, session: str | Session | None, chat_type: ChatType) -> None:
+        self._host = host
+        self._session = session
+        self._chat_type = chat_type
+        self._runs: dict[str, AgentRun] = {}
+        self._guided: set[str] = set()
+        self._latest: AgentRun | None = None
+
+    def running(self) -> Running | None:
+        return None if self._latest is None else Running(self._host, self._latest)
+
+    async def recall(self, event: Any, tool_use_id: str | None, context: Any) -> Any:
+        """Before a prompt: what fits it, and the first time what plugins say about their tools."""
+        conversation = event["session_id"]
+        interrupted = self._runs.pop(conversation, None)
+        if interrupted is not None:
+            end = functools.partial(interrupted.finish, success=False, error="it was interrupted")
+            await to_the_end(end)
+        session = self._session if self._session is not None else f"{_PREFIX}{conversation}"
+        begin = functools.partial(self._host.run, event["prompt"], session=session, chat_type=self._chat_type)
+        run = self._runs[conversation] = self._latest = await to_the_end(begin)
+        guide = "" if conversation in self._guided else run.system_prompt
+        self._guided.add(conversation)
+        text = "\n\n".join(part for part in (guide, run.context) if part)
+        return {"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": text}} if text else {}
+
+    async def capture(self, event: Any, tool_use_id: str | None, context: Any) -> Any:
+        """After the last answer to a prompt: plugins hear what was said."""
+        run = self._runs.pop(event["session_id"], None)
+        if run is not None:
+            answer = event.get("last_assistant_message")
+            said = [user_says(run.info.prompt), *([assistant_says(answer)] if answer else [])]
+            await to_the_end(run.finish, said)
+        return {}

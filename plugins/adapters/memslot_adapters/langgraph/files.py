@@ -1,0 +1,146 @@
+"""The notes of the store on disk: one writer at a time, never half of one, and nothing behind a link."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePosixPath
+
+from memslot import MemslotError, make_private_dir
+
+from memslot_adapters.langgraph.item import Stored, read_note
+from memslot_adapters.langgraph.naming import SUFFIX, folder_of, path_of
+
+_LOCK_SECONDS = 10.0
+_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+_log = logging.getLogger("memslot.adapters")
+
+
+class NoteFiles:
+    """The items below one workspace; any number of processes and threads may use them."""
+
+    def __init__(self, workspace: Path, lock_dir: Path) -> None:
+        self._workspace = workspace
+        self._lock_dir = lock_dir
+
+    def get(self, namespace: Sequence[str], key: str) -> Stored | None:
+        """An item; a MemslotError where its note is there and cannot be read."""
+        file = self._workspace / path_of(namespace, key)
+        try:
+            self._refuse_links(file)
+            return self._read(file)
+        except (OSError, ValueError) as error:
+            raise MemslotError(f"{file} cannot be read as an item: {error}") from None
+
+    def below(self, namespace: Sequence[str]) -> Iterator[Stored]:
+        """The items of a namespace and of those below it. A note that cannot be read is passed over with a warning."""
+        folder = self._workspace / folder_of(namespace)
+        try:
+            self._refuse_links(folder)
+        except MemslotError as error:
+            _log.warning("%s", error)
+            return
+        for file in _notes(str(folder)):
+            try:
+                stored = self._read(Path(file))
+            except (OSError, ValueError) as error:
+                _log.warning("%s is passed over: %s", file, error)
+                continue
+            if stored is None:
+                continue
+            if self._workspace / path_of(stored.namespace, stored.key) != Path(file):
+                _log.warning("%s is passed over: it says that it is another item", file)
+                continue
+            yield stored
+
+    def _read(self, file: Path) -> Stored | None:
+        try:
+            descriptor = os.open(file, os.O_RDONLY | _FLAGS)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        with os.fdopen(descriptor, "rb") as found:
+            return read_note(found.read())
+
+    # Writing
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Be the only one who changes items; reading needs no lock."""
+        import filelock
+
+        name = hashlib.sha256(os.fsencode(self._workspace)).hexdigest()[:32]
+        try:
+            make_private_dir(self._lock_dir)
+            with filelock.FileLock(self._lock_dir / f"{name}.lock", timeout=_LOCK_SECONDS, mode=0o600):
+                yield
+        except filelock.Timeout:
+            raise MemslotError("the store is being changed by another process; try again") from None
+
+    def write(self, stored: Stored, note: bytes) -> None:
+        """Put a note in its place in one step; after a crash at any moment it is the old or the new."""
+        file = self._workspace / path_of(stored.namespace, stored.key)
+        try:
+            self._refuse_links(file)
+            make_private_dir(file.parent)
+            _replace(file, note)
+        except OSError as error:
+            raise MemslotError(f"{file} could not be written: {error.strerror or error}") from None
+
+    def delete(self, namespace: Sequence[str], key: str) -> None:
+        """Remove an item, and the folders that are empty without it."""
+        file = self._workspace / path_of(namespace, key)
+        try:
+            self._refuse_links(file)
+            file.unlink(missing_ok=True)
+            for folder in file.parents[: len(namespace)]:
+                folder.rmdir()
+        except (FileNotFoundError, NotADirectoryError):
+            pass
+        except OSError as error:
+            if file.exists():
+                raise MemslotError(f"{file} could not be deleted: {error.strerror or error}") from None
+
+    def _refuse_links(self, file: Path) -> None:
+        for each in (file, *file.parents):
+            if each == self._workspace:
+                return
+            if each.is_symlink():
+                raise MemslotError(f"{each} is a link, and the store follows none; replace it by what it leads to")
+
+
+def shown_path(stored: Stored) -> str:
+    """An item's path as the memory names it."""
+    return str(PurePosixPath(path_of(stored.namespace, stored.key)))
+
+
+def _notes(folder: str) -> Iterator[str]:
+    try:
+        with os.scandir(folder) as listing:
+            entries = sorted(listing, key=lambda entry: entry.name)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        _log.warning("%s is passed over: %s", folder, error.strerror or error)
+        return
+    for entry in entries:
+        if entry.is_file(follow_symlinks=False) and entry.name.endswith(SUFFIX):
+            yield entry.path
+        elif entry.is_dir(follow_symlinks=False):
+            yield from _notes(entry.path)
+
+
+def _replace(file: Path, data: bytes) -> None:
+    temporary = file.with_name(f".{os.getpid()}.{os.urandom(6).hex()}.tmp")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as out:
+            out.write(data)
+            out.flush()
+            os.fsync(out.fileno())
+        temporary.replace(file)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,106 @@
+"""Everything memslot does for an agent, as one capability of Pydantic AI."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from memslot import Host, Message, Session
+from pydantic_ai import ModelMessage, ModelRequest, ModelResponse, RunContext, TextPart, UserPromptPart
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.models import ModelRequestContext
+from pydantic_ai.run import AgentRunResult
+
+from memslot_adapters.pydantic_ai.toolset import MemoryToolset
+from memslot_adapters.remembering import Remembering, assistant_says, user_says
+from memslot_adapters.tools import ChatType, Running
+
+SessionOf = str | Session | Callable[[RunContext[Any]], str | Session | None] | None
+"""The conversation that runs belong to, or a function that says it of each run."""
+
+
+class Memory(AbstractCapability[Any]):
+    """A memory for an agent: `Agent(…, capabilities=[Memory(host)])`.
+
+    The agent gets the tools and what plugins say about them. Before each run what fits the prompt is recalled, and
+    stands before it in the requests of that run alone; after it plugins hear what was said. Without a session each
+    run is a conversation of its own.
+    """
+
+    def __init__(self, host: Host, *, session: SessionOf = None, chat_type: ChatType | None = None) -> None:
+        self._host = host
+        self._session = session
+        self._chat_type = chat_type
+        self._block: _Block | None = None
+
+    async def for_run(self, ctx: RunContext[Any]) -> Memory:
+        mine = copy.copy(self)
+        session = self._session(ctx) if callable(self._session) else self._session
+        mine._block = _Block(self._host, _text(ctx.prompt), session=session, chat_type=self._chat_type)
+        return mine
+
+    def get_toolset(self) -> MemoryToolset:
+        return MemoryToolset(self._host, follow=self._running)
+
+    def _running(self) -> Running:
+        if self._block is None:
+            raise RuntimeError("these tools belong to a run of the agent, and none has begun")
+        return Running(self._host, self._block.memory_run)
+
+    async def wrap_run(self, ctx: RunContext[Any], *, handler: Callable[[], Any]) -> AgentRunResult[Any]:
+        assert self._block is not None
+        async with self._block as block:
+            result: AgentRunResult[Any] = await handler()
+            block.new_messages = result.new_messages()
+            return result
+
+    async def before_model_request(
+        self, ctx: RunContext[Any], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        if self._block is None or not self._block.context:
+            return request_context
+        messages = _put_before(request_context.messages, ctx.prompt, self._block.context)
+        return dataclasses.replace(request_context, messages=messages)
+
+
+class _Block(Remembering):
+    """One run; `new_messages` is what it brought."""
+
+    new_messages: Sequence[ModelMessage] = ()
+
+    def said(self) -> Sequence[Message]:
+        answers = (message for message in self.new_messages if isinstance(message, ModelResponse))
+        texts = ("".join(part.content for part in answer.parts if isinstance(part, TextPart)) for answer in answers)
+        asked = [user_says(self.prompt)] if self.prompt else []
+        return [*asked, *(assistant_says(text) for text in texts if text)]
+
+
+def _put_before(messages: Sequence[ModelMessage], prompt: Any, context: str) -> list[ModelMessage]:
+    """The messages with what was recalled before this run's prompt; new objects, since the old ones are the history."""
+    changed = list(messages)
+    asked = [
+        (place, part)
+        for place, message in enumerate(changed)
+        if isinstance(message, ModelRequest)
+        for part in message.parts
+        if isinstance(part, UserPromptPart)
+    ]
+    chosen = next(reversed([each for each in asked if each[1].content == prompt] or asked), None)
+    if chosen is not None:
+        place, prompt_part = chosen
+        request = changed[place]
+        assert isinstance(request, ModelRequest)
+        at = next(number for number, part in enumerate(request.parts) if part is prompt_part)
+        parts = [*request.parts[:at], UserPromptPart(context), *request.parts[at:]]
+        changed[place] = dataclasses.replace(request, parts=parts)
+    return changed
+
+
+def _text(prompt: Any) -> str:
+    """What a prompt says, also where it holds pictures."""
+    if prompt is None or isinstance(prompt, str):
+        return prompt or ""
+    parts = (part if isinstance(part, str) else getattr(part, "content", None) for part in prompt)
+    return "\n".join(part for part in parts if isinstance(part, str))
