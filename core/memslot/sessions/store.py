@@ -81,16 +81,25 @@ class SessionStore:
         return ids
 
     def append_compaction(
-        self, session_id: str, summary: str, *, kept: int = 0, tokens_before: int | None = None
+        self,
+        session_id: str,
+        summary: str,
+        *,
+        kept: int = 0,
+        first_kept: str | None = None,
+        tokens_before: int | None = None,
     ) -> SessionRecord:
         """Say that from here on a summary stands for all messages but the last `kept`, and count it.
 
-        The messages themselves stay in the transcript; `Transcript.context` leaves them out.
+        `first_kept` is the id of the first message that stays, in place of a number: then it does not matter what
+        another program has added meanwhile. The messages themselves stay in the transcript; `Transcript.context`
+        leaves them out.
         """
         with writing(self.folder):
             registry = self._readable_registry()
             entries = self._read_with_lock(session_id).entries
-            first_kept = entries[-min(kept, len(entries))].id if kept > 0 and entries else None
+            if first_kept is None and kept > 0 and entries:
+                first_kept = entries[-min(kept, len(entries))].id
             line = encode_compaction(uuid.uuid4().hex, now_ms(), summary, first_kept, tokens_before)
             self.append_raw(session_id, [line])
             before = SessionRecord.from_json(session_id, registry.entries.get(session_id, {}))

@@ -1,0 +1,110 @@
+"""A conversation in the form in which every endpoint takes it, whatever a transcript holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from memslot.agent.events import Message
+from memslot.agent.messages import message_text
+from memslot.embeddings.tokens import estimate_tokens
+
+CANCELLED = "cancelled: the call was stopped before it gave a result"
+INTERRUPTED = "[interrupted]"
+_LOST = "no result: the program ended before the call came back"
+
+
+def for_request(messages: Iterable[Message]) -> list[dict[str, Any]]:
+    """Messages that can be sent: each tool call has its result behind it, and user and assistant take turns.
+
+    Transcripts of killed programs have calls without results, those of two programs at once have foreign messages
+    between a call and its result, and those of other programs have kinds of messages that no endpoint knows.
+    """
+    known = [dict(message) for message in messages]
+    results = _Results(known)
+    ready: list[dict[str, Any]] = []
+    for place, message in enumerate(known):
+        role = message.get("role")
+        if role == "user":
+            _add(ready, {"role": "user", "content": message_text(message)})
+        elif role == "assistant":
+            calls = [call for call in map(_call, _listed(message.get("tool_calls"))) if call is not None]
+            if not calls:
+                _add(ready, {"role": "assistant", "content": message_text(message)})
+                continue
+            ready.append({"role": "assistant", "content": message_text(message), "tool_calls": calls})
+            for call in calls:
+                ready.append({"role": "tool", "tool_call_id": call["id"], "content": results.after(place, call["id"])})
+    return ready
+
+
+def _add(ready: list[dict[str, Any]], message: dict[str, Any]) -> None:
+    """Some models' templates refuse two messages of one speaker in a row: they become one."""
+    if not message["content"].strip():
+        return
+    last = ready[-1] if ready else None
+    if last is not None and last["role"] == message["role"] and "tool_calls" not in last:
+        last["content"] = f"{last['content']}\n\n{message['content']}"
+    else:
+        ready.append(message)
+
+
+class _Results:
+    """The results of tool calls; the first one of its id behind a call belongs to it."""
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self._by_id: dict[str, list[tuple[int, str]]] = {}
+        for place, message in enumerate(messages):
+            call_id = message.get("tool_call_id")
+            if message.get("role") == "tool" and isinstance(call_id, str):
+                self._by_id.setdefault(call_id, []).append((place, message_text(message)))
+
+    def after(self, place: int, call_id: str) -> str:
+        for found in self._by_id.get(call_id, []):
+            if found[0] > place:
+                self._by_id[call_id].remove(found)
+                return found[1] or "(nothing)"
+        return _LOST
+
+
+def _call(value: Any) -> dict[str, Any] | None:
+    """A tool call as it is sent. Arguments that were no JSON object are wrapped into one: servers read them again."""
+    function = value.get("function") if isinstance(value, Mapping) else None
+    if not isinstance(function, Mapping) or not isinstance(value.get("id"), str) or not function.get("name"):
+        return None
+    arguments = function.get("arguments")
+    if not isinstance(arguments, str) or not _is_object(arguments):
+        arguments = json.dumps({"unreadable": arguments}, ensure_ascii=False)
+    return {
+        "id": value["id"],
+        "type": "function",
+        "function": {"name": str(function["name"]), "arguments": arguments},
+    }
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else []
+
+
+def call_ids(messages: Iterable[Message]) -> set[str]:
+    """The ids of all tool calls in a conversation."""
+    calls = (call for message in messages for call in _listed(message.get("tool_calls")))
+    return {str(call["id"]) for call in calls if isinstance(call, Mapping) and "id" in call}
+
+
+def turn_starts(messages: Sequence[Message]) -> Iterator[int]:
+    """Where the turns of a conversation begin: at what the person says."""
+    return (place for place, message in enumerate(messages) if message.get("role") == "user")
+
+
+def schema_tokens(tools: Iterable[Any]) -> int:
+    """About how many tokens the descriptions of tools take."""
+    return sum(estimate_tokens(json.dumps(tool.to_openai(), ensure_ascii=False)) for tool in tools)

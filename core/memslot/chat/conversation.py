@@ -1,0 +1,101 @@
+"""The conversation that is going on: written down as it goes, and read again before each turn."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from memslot.agent.events import Message, Session
+from memslot.chat.reply import Usage
+from memslot.errors import SessionError
+from memslot.sessions.record import SessionRecord
+from memslot.sessions.store import SessionStore
+from memslot.sessions.transcript import Entry
+
+if TYPE_CHECKING:
+    from memslot.agent.events import ChatType
+    from memslot.host import Host
+    from memslot.sessions.summary import SessionSummary
+
+CHANNEL = "chat"
+
+
+class Conversation:
+    """One session of the store. Several programs may hold it at once: each turn begins with what is on the disk."""
+
+    def __init__(self, store: SessionStore, session: Session) -> None:
+        self.store = store
+        self.session = session
+        self.measured: tuple[int, int] | None = None
+        """Tokens as the endpoint counted them last, and of how many messages."""
+        self._is_begun = False
+
+    @property
+    def id(self) -> str:
+        return self.session.id
+
+    def history(self) -> tuple[list[Message], tuple[Entry, ...]]:
+        """What the model is given of it, and the lines of the transcript among that: all but a summary before them."""
+        try:
+            transcript = self.store.read(self.id)
+        except SessionError:
+            if self.store.path_of(self.id).exists():
+                raise
+            return [], ()  # nothing was said yet
+        context = list(transcript.context)
+        said = len(context) - (transcript.compacted is not None)
+        return context, transcript.entries[len(transcript.entries) - said :]
+
+    def add(self, message: Message) -> str:
+        """Write down what was said; gives its id. The session itself begins with the first message."""
+        if not self._is_begun:
+            self.store.begin(self.session, channel=CHANNEL)
+            self._is_begun = True
+        return self.store.append(self.id, [message])[0]
+
+    def count(self, usage: Usage) -> None:
+        """Add what an answer cost to what is known of the session."""
+
+        def counted(record: SessionRecord) -> Mapping[str, Any]:
+            return {
+                "inputTokens": record.input_tokens + usage.input,
+                "outputTokens": record.output_tokens + usage.output,
+                "totalTokens": record.total_tokens + usage.total,
+            }
+
+        self.store.update(self.id, counted)
+
+
+def open_conversation(host: Host, session_id: str, chat_type: ChatType | None = None) -> Conversation:
+    """A conversation by its id, new or not; one that is known keeps its type unless another is named."""
+    store = SessionStore.of_agent(host.places, host.agent_id)
+    record = store.record(session_id)
+    kind = chat_type or (record.chat_type if record is not None else "direct")
+    return Conversation(store, Session(host.agent_id, session_id, kind))
+
+
+def new_conversation(host: Host, chat_type: ChatType | None = None) -> Conversation:
+    """A conversation in which nothing was said yet."""
+    store = SessionStore.of_agent(host.places, host.agent_id)
+    session_id = f"{datetime.now():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"  # to be read, and typed, by a person
+    return Conversation(store, Session(host.agent_id, session_id, chat_type or "direct"))
+
+
+def last_conversation(host: Host, chat_type: ChatType) -> SessionSummary | None:
+    """The conversation of this type that was last held here."""
+    summaries = SessionStore.of_agent(host.places, host.agent_id).sessions()
+    ours = (each for each in summaries if each.record.channel == CHANNEL and each.record.chat_type == chat_type)
+    return next(ours, None)
+
+
+def meant_session(store: SessionStore, written: str) -> str:
+    """The session whose id this is, or the beginning of it; what begins none is the id of a new one."""
+    ids = [each.id for each in store.sessions()]
+    begins = [each for each in ids if each.startswith(written)]
+    if written in ids or not begins:
+        return written
+    if len(begins) > 1:
+        raise SessionError(f"{written!r} is the beginning of {len(begins)} ids of conversations; write more of it.")
+    return begins[0]

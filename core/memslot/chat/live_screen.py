@@ -1,0 +1,206 @@
+"""Shows a turn on a terminal: Markdown as it comes, one dim line for each tool."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from memslot.chat.cleaning import safe
+from memslot.chat.reply import RequestedCall
+from memslot.chat.screen import called_line, recalled_line
+from memslot.chat.tool_round import CallOutcome
+from memslot.text import one_line
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.live import Live
+    from rich.markdown import Markdown
+    from rich.segment import Segment
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_PER_SECOND = 10
+_LINES_LEFT = 3
+"""Of the terminal's height: what is redrawn must never scroll away, or it could not be taken back."""
+_LONGEST_LIVE = 8_000
+"""Characters of the block that is coming: it is laid out again ten times a second, and more of it is not to be seen."""
+_LONGEST_LAID_OUT = 200_000
+"""Characters of a block; laying out more takes seconds, so it is shown as it is."""
+
+
+class LiveScreen:
+    """Prints each block of an answer for good once it is whole; only the block that is still coming is redrawn.
+
+    So an answer may be longer than the terminal is high, and the terminal may change its size meanwhile.
+    """
+
+    def __init__(self, console: Console | None = None) -> None:
+        from rich.console import Console
+
+        self.console = console or Console(highlight=False)
+        self._live: Live | None = None
+        self._coming = ""
+        self._has_printed = False
+        self._running: list[str] = []
+
+    # What a turn tells
+
+    def waiting(self, why: str = "") -> None:
+        self._animate(one_line(safe(why)) or "thinking")
+
+    def recalled(self, context: str) -> None:
+        self._dim(recalled_line(context))
+
+    def text(self, piece: str) -> None:
+        *finished, self._coming = split_blocks(self._coming + safe(piece))
+        for block in finished:
+            self._print_block(block)
+        if self._coming.strip():
+            self._show(_Coming(self._coming, self._has_printed))
+
+    def end_text(self) -> None:
+        rest, self._coming = self._coming, ""
+        self._stop()
+        self._print_block(rest)
+        self._has_printed = False
+        self._running = []
+
+    def calling(self, calls: Sequence[RequestedCall]) -> None:
+        self._running = [call.name for call in calls]
+        self._animate(", ".join(self._running))
+
+    def called(self, outcome: CallOutcome) -> None:
+        if outcome.call.name in self._running:
+            self._running.remove(outcome.call.name)
+        self._dim(called_line(outcome, self.console.width - 2), "red" if outcome.is_error else "dim")
+        if self._running:
+            self._animate(", ".join(self._running))
+        else:
+            self._stop()
+
+    def note(self, text: str) -> None:
+        self._dim(one_line(safe(text)))
+
+    def warn(self, text: str) -> None:
+        self._dim(one_line(safe(text)), "yellow")
+
+    # Drawing
+
+    def _dim(self, line: str, style: str = "dim") -> None:
+        from rich.text import Text
+
+        self.console.print(Text(f"· {line}", style=style), soft_wrap=False)
+
+    def _print_block(self, text: str) -> None:
+        if not text.strip():
+            return
+        if self._live is not None:
+            self._live.update("", refresh=True)  # else what was shown last would be drawn once more below the block
+        if self._has_printed:
+            self.console.print()
+        self.console.print(_Block(text))
+        self._has_printed = True
+
+    def _animate(self, what: str) -> None:
+        from rich.spinner import Spinner
+        from rich.text import Text
+
+        self._show(Spinner("dots", Text(f"{what} …", style="dim", no_wrap=True, overflow="ellipsis"), style="dim"))
+
+    def _show(self, what: RenderableType) -> None:
+        from rich.live import Live
+
+        if self._live is not None:
+            self._live.update(what)
+            return
+        self._live = Live(
+            what, console=self.console, refresh_per_second=_PER_SECOND, transient=True, vertical_overflow="crop"
+        )
+        self._live.start()
+
+    def _stop(self) -> None:
+        live, self._live = self._live, None
+        if live is not None:
+            live.update("", refresh=True)
+            live.stop()
+
+
+class _Block:
+    """A block of Markdown without blank lines around it: which ones rich adds depends on what stands beside it."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        for line in self.lines(console, options):
+            yield from line
+            yield _new_line()
+
+    def lines(self, console: Console, options: ConsoleOptions) -> list[list[Segment]]:
+        from rich.text import Text
+
+        is_long = len(self._text) > _LONGEST_LAID_OUT
+        what = Text(self._text) if is_long else markdown(self._text)
+        lines = console.render_lines(what, options.update(height=None), pad=False)
+        while lines and _is_blank(lines[0]):
+            del lines[0]
+        while lines and _is_blank(lines[-1]):
+            del lines[-1]
+        return lines
+
+
+class _Coming:
+    """The end of a block that is not whole yet: as many lines of it as there is room for."""
+
+    def __init__(self, text: str, is_later: bool) -> None:
+        self._block = _Block(text[-_LONGEST_LIVE:])
+        self._is_later = is_later
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        if self._is_later:
+            yield _new_line()
+        for line in self._block.lines(console, options)[-max(1, console.height - _LINES_LEFT) :]:
+            yield from line
+            yield _new_line()
+
+
+def _new_line() -> Segment:
+    from rich.segment import Segment
+
+    return Segment.line()
+
+
+def _is_blank(line: list[Segment]) -> bool:
+    return not "".join(segment.text for segment in line).strip()
+
+
+def markdown(text: str) -> Markdown:
+    """Text of a model, laid out. Tags in it are words to show, and addresses are shown, not hidden behind links."""
+    from markdown_it import MarkdownIt
+    from rich.markdown import Markdown
+
+    laid_out = Markdown("", hyperlinks=False, code_theme="ansi_dark")
+    laid_out.parsed = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"]).parse(text)
+    return laid_out
+
+
+def split_blocks(text: str) -> list[str]:
+    """The blocks of a Markdown text that is still coming; the last one may not be whole.
+
+    A block ends at a blank line outside of code, once the next line has begun and does not belong to it by its
+    indentation.
+    """
+    blocks = [""]
+    fence = ""
+    after_blank = False
+    for line in text.splitlines(keepends=True):
+        if not fence and after_blank and line.strip() and not line[0].isspace():
+            blocks.append("")
+        mark = _FENCE.match(line)
+        if mark and not fence:
+            fence = mark[1]
+        elif mark and mark[1].startswith(fence) and not line.strip().strip(fence[0]):
+            fence = ""
+        after_blank = not line.strip()
+        blocks[-1] += line
+    return blocks

@@ -1,0 +1,172 @@
+"""`memslot chat`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from memslot.agent.events import CHAT_TYPES, ChatType
+from memslot.cli.output import clean, echo, keep_log_quiet, results_apart, say_error, say_warning
+
+if TYPE_CHECKING:
+    from memslot.chat.conversation import Conversation
+    from memslot.chat.interrupts import Interrupts
+    from memslot.chat.screen import Screen
+    from memslot.chat.turn import Agent
+    from memslot.host import Host
+
+_CANCELLED, _TERMINATED = 130, 143
+"""What shells make of a process that a signal ended."""
+
+
+@click.command("chat")
+@click.argument("prompt", required=False)
+@click.option("--session", metavar="KEY", help="A conversation: its id, the beginning of it, or a name for a new one.")
+@click.option("--new", "is_new", is_flag=True, help="Begin a new conversation.")
+@click.option("--model", help="The model; agents.defaults.model unless told.")
+@click.option("--base-url", metavar="URL", help="The endpoint's address; agents.defaults.baseUrl unless told.")
+@click.option("--system", metavar="TEXT", help="A system prompt in place of memslot's own.")
+@click.option("--chat-type", type=click.Choice(CHAT_TYPES), help="Who listens; direct unless told.")
+@click.option("--agent", help="An agent's id; the default agent unless told.")
+@click.option("--json", "as_json", is_flag=True, help="Print the answer to PROMPT and what led to it as JSON.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    prompt: str | None,
+    session: str | None,
+    is_new: bool,
+    model: str | None,
+    base_url: str | None,
+    system: str | None,
+    chat_type: ChatType | None,
+    agent: str | None,
+    as_json: bool,
+) -> None:
+    """Talk with a model that has this memory: recall, tools, sessions.
+
+    Works with every OpenAI-compatible chat endpoint, such as OpenAI's, Ollama's or llama.cpp's. With PROMPT, or with
+    text on its standard input, it prints one answer and ends; that is a conversation of its own unless --session names
+    one. Otherwise it goes on with the conversation last held here. In it, /help lists the commands, Ctrl-C stops an
+    answer, and Ctrl-D ends the chat.
+
+    \b
+    Examples:
+      memslot chat
+      memslot chat "what did we decide about the API?"
+      git diff | memslot chat "review this" --session review
+      memslot chat --base-url http://localhost:11434/v1 --model qwen3
+    """
+    asked = _prompt_and_input(prompt, ctx)
+    if asked is None and as_json:
+        raise click.UsageError("--json needs a PROMPT, or text on the standard input", ctx)
+    if is_new and session is not None:
+        raise click.UsageError("--new and --session exclude each other: a KEY that nobody used begins anew", ctx)
+    chosen = agent or ctx.find_root().params.get("agent")
+    options = _Options(session, is_new, model, base_url, system, chat_type, chosen)
+    keep_log_quiet()
+    ctx.exit(_hold_dialogue(options) if asked is None else _answer_once(options, asked, as_json))
+
+
+@dataclass(frozen=True)
+class _Options:
+    session: str | None
+    is_new: bool
+    model: str | None
+    base_url: str | None
+    system: str | None
+    chat_type: ChatType | None
+    agent: str | None
+
+
+def _prompt_and_input(prompt: str | None, ctx: click.Context) -> str | None:
+    """What is asked: the prompt, what is piped in, or both; None at a terminal."""
+    parts = [prompt] if prompt is not None else []
+    if not sys.stdin.isatty():
+        parts.append(sys.stdin.buffer.read().decode("utf-8", "replace"))
+    elif prompt is None:
+        return None
+    asked = "\n\n".join(part.strip() for part in parts if part.strip())
+    if not asked:
+        raise click.UsageError("there is nothing to ask: the prompt is empty", ctx)
+    return asked
+
+
+def _hold_dialogue(options: _Options) -> int:
+    from memslot.chat.dialogue import TerminalDialogue, make_screen
+    from memslot.chat.interrupts import Interrupts
+
+    colour = not os.environ.get("NO_COLOR")
+    with _host(options) as host, Interrupts() as interrupts:
+        screen = make_screen(is_terminal=sys.stdout.isatty(), colour=colour)
+        with _agent(host, options, screen, interrupts) as agent:
+            talk = _conversation(host, options, goes_on=True)
+            return TerminalDialogue(agent, talk, chat_type=options.chat_type, colour=colour).hold()
+
+
+def _answer_once(options: _Options, prompt: str, as_json: bool) -> int:
+    from memslot.chat.cleaning import safe_json
+    from memslot.chat.interrupts import Interrupts
+    from memslot.chat.screen import PlainScreen
+
+    screen = PlainScreen(None if as_json else sys.stdout)
+    with results_apart(), _host(options) as host:
+        with Interrupts() as interrupts, _agent(host, options, screen, interrupts) as agent:
+            talk = _conversation(host, options, goes_on=False)
+            outcome = agent.take_turn(talk, prompt)
+            ended_by = _TERMINATED if interrupts.must_end else _CANCELLED
+        if as_json:
+            model = agent.endpoint.service.model
+            echo(safe_json({"agent": host.agent_id, "session": talk.id, "model": model, **outcome.to_json()}))
+        host.close()  # what plugins do at the end of a run belongs to it
+        for event in host.diagnostics:
+            say_warning(str(event))
+    if outcome.error is not None:
+        say_error(clean(outcome.error))
+    return ended_by if outcome.cancelled else 1 if outcome.error is not None else 0
+
+
+@contextmanager
+def _host(options: _Options) -> Iterator[Host]:
+    from memslot.host import Host
+
+    with Host.load(agent=options.agent) as host:
+        for warning in host.warnings:
+            say_warning(warning)
+        yield host
+
+
+@contextmanager
+def _agent(host: Host, options: _Options, screen: Screen, interrupts: Interrupts) -> Iterator[Agent]:
+    from memslot.chat.endpoint import Endpoint
+    from memslot.chat.settings import chat_settings
+    from memslot.chat.turn import Agent
+
+    settings = chat_settings(host.config, host.agent_id, os.environ, model=options.model, base_url=options.base_url)
+    endpoint = Endpoint(
+        settings.service,
+        interrupts,
+        on_wait=lambda why, seconds: screen.waiting(f"{why}; asking again in {seconds:.0f} s"),
+    )
+    try:
+        yield Agent(
+            host, endpoint, screen, interrupts, context_window=settings.context_window, system_prompt=options.system
+        )
+    finally:
+        endpoint.close()
+
+
+def _conversation(host: Host, options: _Options, *, goes_on: bool) -> Conversation:
+    from memslot.chat.conversation import last_conversation, meant_session, new_conversation, open_conversation
+    from memslot.sessions.store import SessionStore
+
+    if options.session is not None:
+        store = SessionStore.of_agent(host.places, host.agent_id)
+        return open_conversation(host, meant_session(store, options.session), options.chat_type)
+    last = last_conversation(host, options.chat_type or "direct") if goes_on and not options.is_new else None
+    return open_conversation(host, last.id) if last is not None else new_conversation(host, options.chat_type)
