@@ -72,7 +72,7 @@ def measure_sync(rounds: int, taken: dict[str, list[float]], *, quick: bool) -> 
         no_change = measure_no_change(folder, SYNCED_FILES, 3 * rounds, taken)
     with tempfile.TemporaryDirectory() as name:
         many = {"many": 1000} if quick else {}
-        return [*no_change, measure_one_change(Path(name), language, 3 * rounds, taken, **many)]
+        return [*no_change, *measure_one_change(Path(name), language, 3 * rounds, taken, **many)]
 
 
 def main() -> None:

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from memslot.agent.prompt import PromptSection as PromptSection
     from memslot.agent.run import AgentRun as AgentRun
     from memslot.agent.run import AsyncAgentRun as AsyncAgentRun
-    from memslot.cli.output import clean_lines as clean_lines
     from memslot.cli.output import print_json as print_json
     from memslot.cli.output import print_pairs as print_pairs
     from memslot.cli.output import print_table as print_table
     from memslot.cli.output import say_done as say_done
     from memslot.cli.output import say_warning as say_warning
+    from memslot.cli.quick_record import prepare_quick as prepare_quick
     from memslot.config.model import Config as Config
     from memslot.config.paths import Places as Places
     from memslot.config.paths import make_private_dir as make_private_dir
@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from memslot.embeddings.jobs import BatchState as BatchState
     from memslot.embeddings.jobs import embed_in_batches as embed_in_batches
     from memslot.embeddings.pipeline import EmbeddingPipeline as EmbeddingPipeline
+    from memslot.embeddings.quick_twin import HasQuickTwin as HasQuickTwin
+    from memslot.embeddings.quick_twin import QuickTwin as QuickTwin
     from memslot.embeddings.selection import Selection as Selection
     from memslot.errors import ConfigError as ConfigError
     from memslot.errors import EmbeddingCancelledError as EmbeddingCancelledError
@@ -86,6 +88,7 @@ if TYPE_CHECKING:
     from memslot.sessions.store import SessionStore as SessionStore
     from memslot.sessions.summary import SessionSummary as SessionSummary
     from memslot.sessions.transcript import Transcript as Transcript
+    from memslot.text import clean_lines as clean_lines
     from memslot.tools import Tool as Tool
     from memslot.tools import ToolCall as ToolCall
     from memslot.tools import ToolResult as ToolResult
@@ -96,7 +99,8 @@ _HOMES = {
     "agent.messages": ["message_text"],
     "agent.prompt": ["PromptSection"],
     "agent.run": ["AgentRun", "AsyncAgentRun"],
-    "cli.output": ["clean_lines", "print_json", "print_pairs", "print_table", "say_done", "say_warning"],
+    "cli.output": ["print_json", "print_pairs", "print_table", "say_done", "say_warning"],
+    "cli.quick_record": ["prepare_quick"],
     "config.model": ["Config"],
     "config.paths": ["Places", "make_private_dir"],
     "config.search_model": ["MemorySearch"],
@@ -114,6 +118,7 @@ _HOMES = {
     ],
     "embeddings.jobs": ["BatchJobs", "BatchState", "embed_in_batches"],
     "embeddings.pipeline": ["EmbeddingPipeline"],
+    "embeddings.quick_twin": ["HasQuickTwin", "QuickTwin"],
     "embeddings.selection": ["Selection"],
     "errors": [
         "ConfigError",
@@ -145,6 +150,7 @@ _HOMES = {
     "sessions.store": ["SessionStore"],
     "sessions.summary": ["SessionSummary"],
     "sessions.transcript": ["Transcript"],
+    "text": ["clean_lines"],
     "tools": ["Tool", "ToolCall", "ToolResult"],
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}

@@ -2,8 +2,25 @@
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 def one_line(text: str, limit: int = 500) -> str:
     """Fold a message into one printable line."""
     folded = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return folded if len(folded) <= limit else folded[: limit - 1] + "…"
+
+
+def clean_lines(text: str) -> str:
+    """The same for several lines."""
+    return "\n".join("".join(c if c.isprintable() else " " for c in line) for line in text.splitlines())
+
+
+def json_text(data: Any, encoding: str | None) -> str:
+    """One JSON document for a stream; where that cannot show every character, in escapes."""
+    import json
+
+    is_unicode = (encoding or "utf-8").lower().startswith("utf")
+    return json.dumps(data, ensure_ascii=not is_unicode, indent=2, default=str)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
+
+from memslot.text import json_text
 
 # Escape sequences begin with a control character (C0, DEL or C1); without it they are harmless letters. Bidirectional
 # controls can show a text in another order than it is, and the Unicode tags carry text that nobody sees.
@@ -19,9 +20,9 @@ def safe(text: str) -> str:
     return _HALVES.sub("\ufffd", _UNSAFE.sub("", text))
 
 
-def safe_json(data: Any) -> str:
+def safe_json(data: Any, encoding: str | None = None) -> str:
     """A JSON document in which the same characters stand as escapes: nothing is lost, and nothing acts."""
-    text = json.dumps(data, ensure_ascii=False, indent=2, default=str)
+    text = json_text(data, encoding)
     for pattern in (_UNSAFE, _HALVES):
         text = pattern.sub(_escaped, text)
     return text

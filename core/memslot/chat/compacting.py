@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memslot.agent.compaction import CompactionFlush, FlushTurn, count_tokens, is_silent_reply
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from memslot.agent.run import AgentRun
     from memslot.host import Host
     from memslot.sessions.transcript import Entry
+    from memslot.tools import Tool
 
 SUMMARY_PROMPT = (
     "You are given the older part of a conversation between a person and an assistant. Write a summary that lets the "
@@ -50,16 +51,21 @@ class Shortening:
 
     # The memory flush
 
-    def flush_if_due(self, run: AgentRun, talk: Conversation, older: Sequence[Message], tokens: int) -> None:
-        """Let the model save notes in a silent turn, if one is due; a failure is said and changes nothing else."""
+    def flush_if_due(
+        self, run: AgentRun, tools: Sequence[Tool], talk: Conversation, older: Sequence[Message], tokens: int
+    ) -> None:
+        """Let the model save notes in a silent turn, if one is due; a failure is said and changes nothing else.
+
+        `tools` are those that the model takes, which may be fewer than the run has.
+        """
         if not older:
             return
-        turn = self._flush.begin(talk.id, tokens, can_write=any(not tool.read_only for tool in run.tools))
+        turn = self._flush.begin(talk.id, tokens, can_write=any(not tool.read_only for tool in tools))
         if turn is None:
             return
         self._screen.waiting("saving notes before the conversation is shortened")
         try:
-            answer = self._hold(run, talk, turn, for_request(older))
+            answer = self._hold(run, tools, talk, turn, for_request(older))
         except EndpointError as error:
             self._flush.take_back(talk.id)
             self._screen.warn(f"no notes were saved before the conversation was shortened: {error}")
@@ -71,15 +77,19 @@ class Shortening:
             self._screen.text(answer)
             self._screen.end_text()
 
-    def _hold(self, run: AgentRun, talk: Conversation, turn: FlushTurn, older: list[dict[str, Any]]) -> str:
+    def _hold(
+        self, run: AgentRun, tools: Sequence[Tool], talk: Conversation, turn: FlushTurn, older: list[dict[str, Any]]
+    ) -> str:
         for _ in range(_TRIES):
             try:
-                return self._hold_with(run, talk, turn, older)
+                return self._hold_with(run, tools, talk, turn, older)
             except ContextFullError:
                 older = _newer_half(older)
-        return self._hold_with(run, talk, turn, older)
+        return self._hold_with(run, tools, talk, turn, older)
 
-    def _hold_with(self, run: AgentRun, talk: Conversation, turn: FlushTurn, older: list[dict[str, Any]]) -> str:
+    def _hold_with(
+        self, run: AgentRun, tools: Sequence[Tool], talk: Conversation, turn: FlushTurn, older: list[dict[str, Any]]
+    ) -> str:
         # One system message at the beginning: some models' templates refuse any other.
         system = "\n\n".join(part for part in (run.system_prompt, turn.system_prompt) if part)
         messages: list[Message] = [
@@ -87,8 +97,8 @@ class Shortening:
             *for_request([*older, {"role": "user", "content": turn.prompt}]),
         ]
         for _ in range(_FLUSH_ROUNDS):
-            into = ReplyBuilder([tool.name for tool in run.tools], call_ids(messages))
-            reply = self._counted(talk, self._endpoint.ask(messages, tools=run.tools, into=into))
+            into = ReplyBuilder([tool.name for tool in tools], call_ids(messages))
+            reply = self._counted(talk, self._endpoint.ask(messages, tools=tools, into=into))
             if not reply.calls:
                 return reply.text
             messages.append(reply.to_message())
@@ -139,7 +149,7 @@ class Shortening:
         return kept_from
 
     def _summarise(self, talk: Conversation, older: Sequence[Message]) -> str:
-        told = "\n\n".join(_told(older))
+        told = "\n\n".join(_told(for_request(older)))
         room = max(4_000, self._flush.room.compact_at * _CHARS_PER_TOKEN)
         for attempt in range(_TRIES):
             text = _shortened(told, room >> attempt)
@@ -159,19 +169,18 @@ class Shortening:
         return reply
 
 
-def _told(messages: Sequence[Message]) -> Iterator[str]:
-    """A conversation to read; what was recalled for it is in memory already."""
+def _told(messages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """A conversation that could be sent, to read; what was recalled for it is in memory already."""
     for message in messages:
-        text = strip_recalled(message_text(message)).strip()
-        role = message.get("role")
-        if role == "tool":
+        text = strip_recalled(message["content"]).strip()
+        if message["role"] == "tool":
             yield f"Tool result: {_shortened(text, _RESULT_CHARS)}"
-        elif role in ("user", "assistant"):
-            if text:
-                yield f"{'Person' if role == 'user' else 'Assistant'}: {text}"
-            for call in message.get("tool_calls") or ():
-                function = call.get("function", {})
-                yield f"Tool call: {function.get('name')} {_shortened(str(function.get('arguments')), _RESULT_CHARS)}"
+            continue
+        if text:
+            yield f"{'Person' if message['role'] == 'user' else 'Assistant'}: {text}"
+        for call in message.get("tool_calls", ()):
+            function = call["function"]
+            yield f"Tool call: {function['name']} {_shortened(function['arguments'], _RESULT_CHARS)}"
 
 
 def _shortened(text: str, room: int) -> str:

@@ -13,6 +13,7 @@ from memslot.chat.interrupts import Cancelled, Interrupts, Terminated
 from memslot.chat.line_editor import LineEditor
 from memslot.chat.screen import PlainScreen, Screen
 from memslot.chat.turn import Agent, TurnOutcome
+from memslot.cli.output import counted
 from memslot.errors import SessionError
 from memslot.text import one_line
 
@@ -126,7 +127,8 @@ class TerminalDialogue:
             return
         said = sum(entry.role == "user" for entry in entries)
         click.secho(
-            f"Going on with {one_line(self.talk.id, 60)}, {said} prompts so far; /new begins another.", dim=True
+            f"Going on with {one_line(self.talk.id, 60)}, {counted(said, 'prompt')} so far; /new begins another.",
+            dim=True,
         )
 
     def go_to(self, talk: Conversation) -> None:

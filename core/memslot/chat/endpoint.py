@@ -37,6 +37,7 @@ TRIES = 3
 LONGEST_WAIT = 60.0
 _ERROR_BYTES = 64 * 1024
 _LONGEST_REPLY = 16 * 1024 * 1024
+_MOST_CALLS = 256
 _DONE = "[DONE]"
 
 OnText = Callable[[str], None]
@@ -91,8 +92,12 @@ class Endpoint:
                 for text in builder.add(chunk):
                     if on_text is not None:
                         on_text(text)
-                if len(builder.text) > _LONGEST_REPLY:
+                if builder.size > _LONGEST_REPLY:
                     raise BrokenReplyError(f"{self.service} sent more than any answer needs; the rest was not read")
+                if builder.call_count > _MOST_CALLS:
+                    raise BrokenReplyError(
+                        f"the model called more than {_MOST_CALLS} tools at once; none was called, ask for less"
+                    )
         return builder.reply
 
     # Opening
@@ -188,6 +193,9 @@ class Endpoint:
                 yield chunk
         except OverlongEvent:
             raise BrokenReplyError(f"{self.service} sent more than any answer needs") from None
+        except BrokenReplyError:
+            if not is_over:  # else the answer is whole, and what broke came after it
+                raise
         if not is_over:
             raise BrokenReplyError(f"{self.service} broke off in the middle of the answer; ask again")
 

@@ -31,6 +31,7 @@ class Interrupts:
         self._cancel = False
         self._terminate = False
         self._is_open = False
+        self._is_ending = False
         self._before: dict[int, Any] = {}
         self._nudge: Nudge | None = None
         self.on_cancel: Callable[[], None] | None = None
@@ -67,7 +68,7 @@ class Interrupts:
 
     def _hear_end(self, number: int, frame: FrameType | None) -> None:
         self._terminate = True
-        if self._is_open:
+        if self._is_open and not self._is_ending:
             self._raise()
 
     @property
@@ -101,3 +102,13 @@ class Interrupts:
             yield
         finally:
             self._is_open = False
+
+    @contextmanager
+    def ending(self) -> Iterator[None]:
+        """Here only a Ctrl-C interrupts, and only one that comes now: the end that others ask for is under way."""
+        self.forget()
+        self._is_ending = self._is_open = True
+        try:
+            yield
+        finally:
+            self._is_ending = self._is_open = False

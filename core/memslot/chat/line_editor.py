@@ -7,13 +7,10 @@ import os
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from memslot.chat.interrupts import Cancelled, Interrupts
 from memslot.config.paths import make_private_dir
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 HISTORY = "chat_history"
 _KEPT = 2000
@@ -30,6 +27,7 @@ class LineEditor:
         self._complete = complete
         self._file = home / HISTORY
         self._written = ""
+        self._found: list[str] = []
         self._readline = _load_readline() if sys.stdin.isatty() and sys.stdout.isatty() else None
         # Readline counts what is not marked as invisible, and would wrap lines too early.
         self._style = ("\001\033[1;36m\002", "\001\033[0m\002") if colour and self._readline else ("", "")
@@ -50,8 +48,9 @@ class LineEditor:
         readline.parse_and_bind("bind ^I rl_complete" if is_editline else "tab: complete")
 
     def _completion(self, text: str, state: int) -> str | None:
-        found: Sequence[str] = [*self._complete(text)] if text.startswith("/") else []
-        return found[state] if state < len(found) else None
+        if state == 0:  # readline asks for one after the other, and to look all up each time may take long
+            self._found = [*self._complete(text)] if text.startswith("/") else []
+        return self._found[state] if state < len(self._found) else None
 
     def ask(self) -> str | None:
         """What the person wrote; None where they are done. Raises Cancelled for a Ctrl-C on an empty line.

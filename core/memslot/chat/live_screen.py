@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from memslot.chat.blocks import Blocks
 from memslot.chat.cleaning import safe
 from memslot.chat.reply import RequestedCall
 from memslot.chat.screen import called_line, recalled_line
@@ -18,12 +18,9 @@ if TYPE_CHECKING:
     from rich.markdown import Markdown
     from rich.segment import Segment
 
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _PER_SECOND = 10
 _LINES_LEFT = 3
 """Of the terminal's height: what is redrawn must never scroll away, or it could not be taken back."""
-_LONGEST_LIVE = 8_000
-"""Characters of the block that is coming: it is laid out again ten times a second, and more of it is not to be seen."""
 _LONGEST_LAID_OUT = 200_000
 """Characters of a block; laying out more takes seconds, so it is shown as it is."""
 
@@ -39,7 +36,7 @@ class LiveScreen:
 
         self.console = console or Console(highlight=False)
         self._live: Live | None = None
-        self._coming = ""
+        self._blocks = Blocks()
         self._has_printed = False
         self._running: list[str] = []
 
@@ -52,16 +49,15 @@ class LiveScreen:
         self._dim(recalled_line(context))
 
     def text(self, piece: str) -> None:
-        *finished, self._coming = split_blocks(self._coming + safe(piece))
-        for block in finished:
+        for block in self._blocks.add(safe(piece)):
             self._print_block(block)
-        if self._coming.strip():
-            self._show(_Coming(self._coming, self._has_printed))
+        coming = self._blocks.coming
+        if coming.strip():
+            self._show(_Coming(coming, self._has_printed))
 
     def end_text(self) -> None:
-        rest, self._coming = self._coming, ""
         self._stop()
-        self._print_block(rest)
+        self._print_block(self._blocks.take_rest())
         self._has_printed = False
         self._running = []
 
@@ -153,7 +149,7 @@ class _Coming:
     """The end of a block that is not whole yet: as many lines of it as there is room for."""
 
     def __init__(self, text: str, is_later: bool) -> None:
-        self._block = _Block(text[-_LONGEST_LIVE:])
+        self._block = _Block(text)
         self._is_later = is_later
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
@@ -182,25 +178,3 @@ def markdown(text: str) -> Markdown:
     laid_out = Markdown("", hyperlinks=False, code_theme="ansi_dark")
     laid_out.parsed = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"]).parse(text)
     return laid_out
-
-
-def split_blocks(text: str) -> list[str]:
-    """The blocks of a Markdown text that is still coming; the last one may not be whole.
-
-    A block ends at a blank line outside of code, once the next line has begun and does not belong to it by its
-    indentation.
-    """
-    blocks = [""]
-    fence = ""
-    after_blank = False
-    for line in text.splitlines(keepends=True):
-        if not fence and after_blank and line.strip() and not line[0].isspace():
-            blocks.append("")
-        mark = _FENCE.match(line)
-        if mark and not fence:
-            fence = mark[1]
-        elif mark and mark[1].startswith(fence) and not line.strip().strip(fence[0]):
-            fence = ""
-        after_blank = not line.strip()
-        blocks[-1] += line
-    return blocks

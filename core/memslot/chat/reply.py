@@ -77,6 +77,8 @@ class ReplyBuilder:
         self._by_index: dict[int, _Call] = {}
         self.finish = ""
         self.usage: Usage | None = None
+        self.size = 0
+        """Characters of all that came: text, names and arguments."""
 
     def add(self, chunk: Mapping[str, Any]) -> Iterator[str]:
         """Take a chunk; gives the pieces of text in it. Whatever is not of the right type is passed over."""
@@ -92,8 +94,10 @@ class ReplyBuilder:
             return
         for text in _texts(said.get("content") or said.get("refusal")):
             self._text.append(text)
+            self.size += len(text)
             yield text
-        for piece in said.get("tool_calls") or ():
+        pieces = said.get("tool_calls")
+        for piece in pieces if isinstance(pieces, list) else ():
             if isinstance(piece, Mapping):
                 self._add_call(piece)
 
@@ -105,10 +109,11 @@ class ReplyBuilder:
         call.id = _grown(call.id, call_id)
         call.name = _grown(call.name, name)
         arguments = function.get("arguments")
-        if isinstance(arguments, str):
-            call.arguments.append(arguments)
-        elif arguments is not None:
-            call.arguments.append(json.dumps(arguments, ensure_ascii=False))
+        if arguments is not None:
+            told = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+            call.arguments.append(told)
+            self.size += len(told)
+        self.size += len(call_id) + len(name)
 
     def _call_meant(self, index: Any, call_id: str, name: str) -> _Call:
         if isinstance(index, int):
@@ -133,6 +138,10 @@ class ReplyBuilder:
     def _begin(self) -> _Call:
         self._calls.append(call := _Call())
         return call
+
+    @property
+    def call_count(self) -> int:
+        return len(self._calls)
 
     @property
     def text(self) -> str:

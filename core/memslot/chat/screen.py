@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import Protocol, TextIO
@@ -9,6 +10,7 @@ from typing import Protocol, TextIO
 import click
 
 from memslot.chat.cleaning import safe
+from memslot.chat.failures import ChatError
 from memslot.chat.reply import RequestedCall
 from memslot.chat.tool_round import CallOutcome
 from memslot.memory.fence import TAG
@@ -63,8 +65,15 @@ class PlainScreen:
     def text(self, piece: str) -> None:
         shown = safe(piece)
         if self._out is not None and shown:
-            self._out.write(shown)
-            self._out.flush()
+            try:
+                self._out.write(shown)
+                self._out.flush()
+            except BrokenPipeError:
+                raise  # who read it has seen enough
+            except OSError as error:
+                # What is left in the buffer must not be tried again when Python ends.
+                os.dup2(os.open(os.devnull, os.O_WRONLY), self._out.fileno())
+                raise ChatError(f"the answer cannot be written: {error.strerror or error}") from None
             self._at_line_start = shown.endswith("\n")
 
     def end_text(self) -> None:

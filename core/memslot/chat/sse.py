@@ -19,16 +19,18 @@ def read_events(chunks: Iterable[bytes]) -> Iterator[str]:
     leave it out.
     """
     data: list[str] = []
+    size = 0
     for line in _lines(chunks):
         if not line:
             if data:
                 yield "\n".join(data)
-            data = []
+            data, size = [], 0
             continue
         name, _, value = line.partition(":")
         if name == "data":
             data.append(value.removeprefix(" "))
-            if sum(map(len, data)) > LONGEST_EVENT:
+            size += len(value) + 1  # with its end, so that empty lines are not free
+            if size > LONGEST_EVENT:
                 raise OverlongEvent
     if data:
         yield "\n".join(data)

@@ -111,6 +111,8 @@ class Agent:
         finally:
             if turn is not None:
                 turn.run.finish(turn.said, success=success, error=outcome.error)
+        if success and not outcome.answer.strip():
+            outcome.error = "the model gave an empty answer"
         return outcome
 
 
@@ -150,8 +152,6 @@ class _Turn:
             if reply.finish in _WHY_IT_ENDED:
                 self._screen.note(_WHY_IT_ENDED[reply.finish])
             if not reply.calls:
-                if not reply.text.strip():
-                    self._screen.note("the model gave an empty answer")
                 return
             self._carry_out(reply.calls)
         raise ChatError(
@@ -219,7 +219,7 @@ class _Turn:
         if self._was_shortened:
             return
         tokens = self._tokens()
-        self._shortening.flush_if_due(self.run, self._talk, self._older, tokens)
+        self._shortening.flush_if_due(self.run, self._tools, self._talk, self._older, tokens)
         if self._agent.flush.needs_compaction(tokens):
             self._shorten(tokens)
 
@@ -227,7 +227,7 @@ class _Turn:
         self._was_shortened = True
         if by_force:  # the window is smaller than the settings say, so the flush is due too
             due = max(tokens, self._agent.flush.room.flush_at)
-            self._shortening.flush_if_due(self.run, self._talk, self._older, due)
+            self._shortening.flush_if_due(self.run, self._tools, self._talk, self._older, due)
         if not self._shortening.compact(self._talk, self._first_id, tokens, keep_little=by_force):
             return False
         self._talk.measured = None

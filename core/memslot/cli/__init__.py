@@ -9,16 +9,30 @@ def main() -> None:
     import os
     import sys
 
-    from memslot.cli import plugin_commands
-    from memslot.cli.app import app
-    from memslot.errors import MemslotError
+    from memslot.cli import quick
 
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a character gets its code, not a traceback.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
+        if quick.answer(sys.argv[1:]):
+            return
+    except KeyboardInterrupt:
+        sys.exit("\nAborted!")
+
+    from memslot.cli import plugin_commands
+    from memslot.cli.app import app
+    from memslot.errors import MemslotError
+
+    try:
         app.main(prog_name="memslot", color=False if os.environ.get("NO_COLOR") else None)
+    except SystemExit as end:
+        if end.code in (None, 0) and plugin_commands.running is not None:
+            from memslot.cli.quick_record import write_records
+
+            write_records()
+        raise
     except Exception as error:
         owner = plugin_commands.running
         if not isinstance(error, MemslotError) and (owner is None or os.environ.get("MEMSLOT_TRACE_PLUGINS") == "1"):

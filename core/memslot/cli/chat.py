@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 _CANCELLED, _TERMINATED = 130, 143
 """What shells make of a process that a signal ended."""
+_SOON = 1.5
+_LONGEST_INPUT = 8 * 1024 * 1024
+"""Bytes; more than any model reads at once."""
 
 
 @click.command("chat")
@@ -70,7 +74,9 @@ def command(
     chosen = agent or ctx.find_root().params.get("agent")
     options = _Options(session, is_new, model, base_url, system, chat_type, chosen)
     keep_log_quiet()
-    ctx.exit(_hold_dialogue(options) if asked is None else _answer_once(options, asked, as_json))
+    if os.environ.get("TERM") == "dumb":
+        ctx.color = False
+    ctx.exit(_obeying_signals(options, asked, as_json))
 
 
 @dataclass(frozen=True)
@@ -87,43 +93,61 @@ class _Options:
 def _prompt_and_input(prompt: str | None, ctx: click.Context) -> str | None:
     """What is asked: the prompt, what is piped in, or both; None at a terminal."""
     parts = [prompt] if prompt is not None else []
-    if not sys.stdin.isatty():
-        parts.append(sys.stdin.buffer.read().decode("utf-8", "replace"))
-    elif prompt is None:
-        return None
+    if sys.stdin is not None and sys.stdin.isatty():
+        if prompt is None:
+            return None
+    elif sys.stdin is not None:  # it is None where a program closed it
+        piped = sys.stdin.buffer.read(_LONGEST_INPUT + 1)
+        if len(piped) > _LONGEST_INPUT:
+            raise click.UsageError(f"the standard input has more than {_LONGEST_INPUT:,} bytes; ask about less", ctx)
+        parts.append(piped.decode("utf-8", "replace"))
     asked = "\n\n".join(part.strip() for part in parts if part.strip())
     if not asked:
         raise click.UsageError("there is nothing to ask: the prompt is empty", ctx)
     return asked
 
 
-def _hold_dialogue(options: _Options) -> int:
-    from memslot.chat.dialogue import TerminalDialogue, make_screen
-    from memslot.chat.interrupts import Interrupts
+def _obeying_signals(options: _Options, asked: str | None, as_json: bool) -> int:
+    from memslot.chat.interrupts import Cancelled, Interrupts, Terminated
 
-    colour = not os.environ.get("NO_COLOR")
-    with _host(options) as host, Interrupts() as interrupts:
+    with Interrupts() as interrupts:
+        try:
+            if asked is None:
+                return _hold_dialogue(options, interrupts)
+            return _answer_once(options, asked, as_json, interrupts)
+        except Cancelled:
+            return _CANCELLED
+        except Terminated:
+            return _TERMINATED
+
+
+def _hold_dialogue(options: _Options, interrupts: Interrupts) -> int:
+    from memslot.chat.dialogue import TerminalDialogue, make_screen
+
+    colour = click.get_current_context().color is not False
+    with _host(options, interrupts) as host:
         screen = make_screen(is_terminal=sys.stdout.isatty(), colour=colour)
         with _agent(host, options, screen, interrupts) as agent:
             talk = _conversation(host, options, goes_on=True)
             return TerminalDialogue(agent, talk, chat_type=options.chat_type, colour=colour).hold()
 
 
-def _answer_once(options: _Options, prompt: str, as_json: bool) -> int:
+def _answer_once(options: _Options, prompt: str, as_json: bool, interrupts: Interrupts) -> int:
     from memslot.chat.cleaning import safe_json
-    from memslot.chat.interrupts import Interrupts
     from memslot.chat.screen import PlainScreen
 
-    screen = PlainScreen(None if as_json else sys.stdout)
-    with results_apart(), _host(options) as host:
-        with Interrupts() as interrupts, _agent(host, options, screen, interrupts) as agent:
+    out = sys.stdout
+    screen = PlainScreen(None if as_json else out)
+    with results_apart(), _host(options, interrupts) as host:
+        with _agent(host, options, screen, interrupts) as agent:
             talk = _conversation(host, options, goes_on=False)
             outcome = agent.take_turn(talk, prompt)
             ended_by = _TERMINATED if interrupts.must_end else _CANCELLED
         if as_json:
             model = agent.endpoint.service.model
-            echo(safe_json({"agent": host.agent_id, "session": talk.id, "model": model, **outcome.to_json()}))
-        host.close()  # what plugins do at the end of a run belongs to it
+            told = {"agent": host.agent_id, "session": talk.id, "model": model, **outcome.to_json()}
+            echo(safe_json(told, encoding=out.encoding))
+        _close(host, interrupts)  # what plugins do at the end of a run belongs to it
         for event in host.diagnostics:
             say_warning(str(event))
     if outcome.error is not None:
@@ -132,13 +156,30 @@ def _answer_once(options: _Options, prompt: str, as_json: bool) -> int:
 
 
 @contextmanager
-def _host(options: _Options) -> Iterator[Host]:
+def _host(options: _Options, interrupts: Interrupts) -> Iterator[Host]:
     from memslot.host import Host
 
-    with Host.load(agent=options.agent) as host:
+    with interrupts.waiting():
+        host = Host.load(agent=options.agent)
+    try:
         for warning in host.warnings:
             say_warning(warning)
         yield host
+    finally:
+        _close(host, interrupts)
+
+
+def _close(host: Host, interrupts: Interrupts) -> None:
+    """Let plugins finish; who looks at an idle terminal is told why it is."""
+    told = threading.Timer(_SOON, lambda: say_warning("plugins are still at work; Ctrl-C ends the chat now"))
+    told.daemon = True
+    if sys.stderr is not None and sys.stderr.isatty():
+        told.start()
+    try:
+        with interrupts.ending():
+            host.close()
+    finally:
+        told.cancel()
 
 
 @contextmanager

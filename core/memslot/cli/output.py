@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TextIO
 
 import click
 
-from memslot.text import one_line
+from memslot.text import clean_lines as clean_lines
+from memslot.text import json_text, one_line
 
 _results: TextIO | None = None
 
@@ -33,8 +33,7 @@ def echo(text: str = "") -> None:
 
 def print_json(data: Any) -> None:
     """One JSON document on stdout; where that cannot show every character, in escapes."""
-    encoding = getattr(_results or sys.stdout, "encoding", None) or "utf-8"
-    echo(json.dumps(data, ensure_ascii=not encoding.lower().startswith("utf"), indent=2, default=str))
+    echo(json_text(data, getattr(_results or sys.stdout, "encoding", None)))
 
 
 def say_error(message: str) -> None:
@@ -107,11 +106,6 @@ _STYLES = {
 def clean(text: str) -> str:
     """One printable line: nothing a plugin says may move the cursor or colour the screen."""
     return one_line(str(text), 10_000)
-
-
-def clean_lines(text: str) -> str:
-    """The same for several lines."""
-    return "\n".join("".join(c if c.isprintable() else " " for c in line) for line in text.splitlines())
 
 
 def counted(number: int, noun: str) -> str:

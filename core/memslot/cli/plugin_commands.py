@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from memslot.plugins.info import Command
+    from memslot.plugins.info import Command, PluginInfo
     from memslot.plugins.overview import Overview
 
 running: str | None = None
@@ -44,8 +44,9 @@ def load_plugin_command(ctx: click.Context, name: str) -> click.Command | None:
 
     Raises ConfigError, or a ClickException that says why the plugin that has it does not run.
     """
-    decisions = [d for d in read_current_overview().activation.decisions if name in _names(d.plugin.commands)]
-    owner = next((d.plugin.id for d in decisions if d.runs), None)
+    overview = read_current_overview()
+    decisions = [d for d in overview.activation.decisions if name in _names(d.plugin.commands)]
+    owner = next((d.plugin for d in decisions if d.runs), None)
     if owner is None:
         if decisions:
             plugin, reason = decisions[0].plugin, decisions[0].reason
@@ -54,15 +55,16 @@ def load_plugin_command(ctx: click.Context, name: str) -> click.Command | None:
                 f"switch it on with: memslot plugins enable {plugin.id}"
             )
         return None
-    return _load(ctx, owner, name)
+    return _load(ctx, overview, owner, name)
 
 
 def _names(commands: tuple[Command, ...]) -> set[str]:
     return {command.name for command in commands}
 
 
-def _load(ctx: click.Context, plugin_id: str, name: str) -> click.Command:
+def _load(ctx: click.Context, overview: Overview, plugin: PluginInfo, name: str) -> click.Command:
     global running
+    plugin_id = plugin.id
     from memslot.cli.output import keep_log_quiet, results_apart, say_warning
     from memslot.host import Host
 
@@ -71,10 +73,15 @@ def _load(ctx: click.Context, plugin_id: str, name: str) -> click.Command:
         host = ctx.with_resource(Host.load(agent=ctx.find_root().params.get("agent")))
         ctx.obj = host  # for a command that is about the host itself
         command = host.plugin_commands(plugin_id).get(name)
-    for warning in (*host.warnings, *(str(event) for event in host.diagnostics)):
+    warnings = (*host.warnings, *(str(event) for event in host.diagnostics))
+    for warning in warnings:
         say_warning(warning)
     if command is None:
         why = host.failure(plugin_id) or "it did not register it"
         raise click.ClickException(f'the plugin {plugin_id} does not give the command "{name}": {why}')
     running = plugin_id
+    if plugin.quick and not warnings:
+        from memslot.cli.quick_record import stand_on
+
+        stand_on(overview, plugin)
     return command

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextvars
+import os
+import queue
 import threading
 import time
 from collections.abc import Callable
@@ -51,6 +53,50 @@ class Stop:
         self.ask()
 
 
+class _Threads:
+    """Daemon threads that wait a while for the next call: a search should not pay for a new one each time."""
+
+    _PATIENCE_SECONDS = 5.0
+
+    def __init__(self) -> None:
+        self.forget()
+        if hasattr(os, "register_at_fork"):  # a child process has none of its parent's threads
+            os.register_at_fork(after_in_child=self.forget)
+
+    def forget(self) -> None:
+        self._lock = threading.Lock()
+        self._idle: list[queue.SimpleQueue[Callable[[], None]]] = []
+
+    def run(self, work: Callable[[], None]) -> None:
+        with self._lock:
+            waiting = self._idle.pop() if self._idle else None
+        if waiting is not None:
+            waiting.put(work)
+        else:
+            asking = threading.get_ident()
+            start_thread(lambda: self._serve(work, asking), "memslot embedding call")
+
+    def _serve(self, work: Callable[[], None], asking: int) -> None:
+        calls: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        while True:
+            work()
+            if threading.get_ident() == asking:  # at the end of a program some Pythons start no thread
+                return
+            with self._lock:
+                self._idle.append(calls)
+            try:
+                work = calls.get(timeout=self._PATIENCE_SECONDS)
+            except queue.Empty:
+                with self._lock:
+                    if calls in self._idle:
+                        self._idle.remove(calls)
+                        return
+                work = calls.get()  # it was chosen just now
+
+
+_threads = _Threads()
+
+
 def call_within(seconds: float, function: Callable[[], Value], check: Callable[[], None] | None = None) -> Value:
     """Call in a daemon thread and give what it gives; raises TimeoutError when it takes longer.
 
@@ -69,7 +115,7 @@ def call_within(seconds: float, function: Callable[[], Value], check: Callable[[
             done.set()
 
     context = contextvars.copy_context()
-    start_thread(lambda: context.run(work), "memslot embedding call")
+    _threads.run(lambda: context.run(work))
     until = time.monotonic() + seconds
     while not done.wait(max(0.0, min(LOOK_SECONDS, until - time.monotonic()))):
         if check is not None:

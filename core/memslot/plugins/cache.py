@@ -9,43 +9,16 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from memslot import __version__
+from memslot.plugins.fingerprints import Fingerprint, fingerprint
 
 _KEPT_ENTRIES = 32
 
 Value = TypeVar("Value")
-Fingerprint = tuple[int, int, int, int] | None
-
-
-def fingerprint(path: str) -> Fingerprint:
-    """Changes when a file or folder is written, replaced, or gets other permissions; None if it is not there."""
-    try:
-        status = Path(path).stat()
-    except (OSError, ValueError):
-        return None
-    return (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
-
-
-def installed_fingerprint() -> list[Any]:
-    """Changes when a distribution is installed, removed or upgraded in one of Python's folders."""
-    folders = [[path, _mtime(path)] for path in search_path() if os.path.isdir(path)]  # noqa: PTH112
-    return [__version__, sys.version, sys.prefix, folders]
-
-
-def _mtime(path: str) -> int:
-    # Only the folder's own entries matter, and only their names: an access or a chmod does not.
-    return Path(path).stat().st_mtime_ns
-
-
-def search_path() -> list[str]:
-    """sys.path with the current folder by its name, as `python -c` and a prompt have it first."""
-    return [path or os.getcwd() for path in sys.path]  # noqa: PTH109
 
 
 class Cache:
@@ -86,18 +59,7 @@ class Cache:
             "data": data,
         }
         try:
-            if not self._folder.parent.is_dir():
-                return
-            self._folder.mkdir(mode=0o700, exist_ok=True)
-            self._prune()
-            text = json.dumps(entry)
-            handle, temporary = tempfile.mkstemp(dir=self._folder, prefix=".tmp-")
-            try:
-                with os.fdopen(handle, "w") as file:
-                    file.write(text)
-                Path(temporary).replace(self._file(name, key))
-            except OSError:
-                Path(temporary).unlink(missing_ok=True)
+            replace_file(self._file(name, key), json.dumps(entry))
         except (OSError, TypeError, ValueError):
             return
 
@@ -106,10 +68,28 @@ class Cache:
         # question replaces the old one.
         return self._folder / f"{name}-{_digest(key[0])[:16]}.json"
 
-    def _prune(self) -> None:
-        files = sorted(self._folder.glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
-        for path in files[: max(0, len(files) - _KEPT_ENTRIES)]:
-            path.unlink(missing_ok=True)
+
+def replace_file(file: Path, text: str) -> None:
+    """Put a file into a cache's folder in one step, and the oldest of too many out. Raises OSError."""
+    folder = file.parent
+    if not folder.parent.is_dir():
+        return
+    folder.mkdir(mode=0o700, exist_ok=True)
+    _prune(folder)
+    handle, temporary = tempfile.mkstemp(dir=folder, prefix=".tmp-")
+    try:
+        with os.fdopen(handle, "w") as written:
+            written.write(text)
+        Path(temporary).replace(file)
+    except OSError:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _prune(folder: Path) -> None:
+    files = sorted(folder.glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
+    for path in files[: max(0, len(files) - _KEPT_ENTRIES)]:
+        path.unlink(missing_ok=True)
 
 
 def _as_fingerprint(kept: Any) -> Fingerprint:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from memslot.errors import ManifestError
-from memslot.plugins.cache import Fingerprint, fingerprint
+from memslot.plugins.fingerprints import Fingerprint, fingerprint
 from memslot.plugins.info import Catalog, PluginInfo, unusable
 from memslot.plugins.manifest import MANIFEST_NAME, describe, read_manifest
 from memslot.plugins.ownership import refuse_link_out, refuse_unsafe_folder

@@ -7,14 +7,15 @@ import (pydantic, pluggy, importlib.metadata) are imported only where something 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memslot.config.paths import Places, expand_home
 from memslot.config.project import find_project_file
 from memslot.plugins.activation import Activation, Decision, Rules, Slot, decide_activation, environment_rules
-from memslot.plugins.cache import Cache, fingerprint, installed_fingerprint, search_path
+from memslot.plugins.cache import Cache
+from memslot.plugins.fingerprints import Fingerprint, fingerprint, installed_fingerprint, search_path
 from memslot.plugins.info import Catalog, PluginInfo
 
 if TYPE_CHECKING:
@@ -28,10 +29,16 @@ _HARMLESS = frozenset({"$schema", "$comment", "title", "description", "type", "p
 
 @dataclass(frozen=True)
 class Overview:
-    """Every plugin with its decision, the slots, and what the config loader warned about."""
+    """Every plugin with its decision, the slots, and what the config loader warned about.
+
+    It holds as long as the files it came from keep the fingerprints in `watched`, which were taken before, and the
+    variables in `env_names` their values.
+    """
 
     activation: Activation
     warnings: tuple[str, ...]
+    watched: Mapping[str, Fingerprint] = field(default_factory=dict)
+    env_names: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -41,6 +48,8 @@ class Overview:
             ],
             "slots": [asdict(slot) for slot in self.activation.slots],
             "warnings": list(self.warnings),
+            "watched": dict(self.watched),
+            "envNames": list(self.env_names),
         }
 
     @classmethod
@@ -49,7 +58,8 @@ class Overview:
             Decision(PluginInfo.from_json(d["plugin"]), d["runs"], d["code"], d["reason"]) for d in data["decisions"]
         )
         slots = tuple(Slot(**slot) for slot in data["slots"])
-        return cls(Activation(decisions, slots), tuple(data["warnings"]))
+        watched = {path: None if kept is None else tuple(kept) for path, kept in data["watched"].items()}
+        return cls(Activation(decisions, slots), tuple(data["warnings"]), watched, tuple(data["envNames"]))
 
 
 def read_overview(places: Places, env: Mapping[str, str]) -> Overview:
@@ -69,7 +79,7 @@ def read_overview(places: Places, env: Mapping[str, str]) -> Overview:
     loaded = load_config(places, env=env)
     catalog = find_plugins(loaded, places, env)
     watched.update(catalog.watched)
-    overview = Overview(_decide(catalog, loaded, env), loaded.warnings)
+    overview = Overview(_decide(catalog, loaded, env), loaded.warnings, watched, tuple(sorted(loaded.env_names)))
     cache.put("overview", key, overview.to_json(), watched=watched.items(), env=env, env_names=loaded.env_names)
     return overview
 

@@ -7,7 +7,17 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from memslot import BatchJobs, EmbeddingPipeline, MemorySearch, MemslotError, SearchAdvice, Selection, advice_of, redact
+from memslot import (
+    BatchJobs,
+    EmbeddingPipeline,
+    HasTokenVectors,
+    MemorySearch,
+    MemslotError,
+    SearchAdvice,
+    Selection,
+    advice_of,
+    redact,
+)
 
 from memslot_memory_core.index.embeddings import BatchApi, Embedder, EmbeddingStore
 
@@ -63,6 +73,12 @@ class EmbedderChoice:
     def advice(self) -> SearchAdvice | None:
         pipeline, _ = self.choose()
         return None if pipeline is None else advice_of(pipeline.provider)
+
+    @property
+    def knows_words(self) -> bool:
+        """Whether the provider gives the vectors of single words for next to nothing."""
+        pipeline, _ = self.choose()
+        return pipeline is not None and isinstance(pipeline.provider, HasTokenVectors)
 
     def probe(self) -> str | None:
         """Embed a word; None when that works, else why not."""

@@ -13,6 +13,7 @@ from memslot_memory_core.index import keywords
 from memslot_memory_core.index.connection import damage_in
 from memslot_memory_core.index.facts import Facts
 from memslot_memory_core.index.generation import Generation
+from memslot_memory_core.index.report import LOOK
 from memslot_memory_core.index.store import Snapshot
 from memslot_memory_core.index.vector_tables import VectorTables
 
@@ -66,7 +67,7 @@ def look_over(snapshot: Snapshot, vectors: VectorTables, *, expects_vectors: boo
         "engineReason": generation.engine_reason,
         "generation": generation.number,
         "syncedAt": generation.synced_at,
-        "linksSkipped": Facts(db).read("skipped_links", 0),
+        "linksSkipped": Facts(db).read(LOOK, {}).get("links", 0),
     }
     if deep:
         health.problems += [f"the index is damaged: {line}; {_REPAIR}" for line in damage_in(db)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from memslot_memory_core.index.watch import WatchedFolders, Watcher
 from memslot_memory_core.outcome import plain_error, unavailable
 from memslot_memory_core.reading import FilePart, read_part
 from memslot_memory_core.searching import Searcher
-from memslot_memory_core.upkeep import Upkeep
+from memslot_memory_core.upkeep import Paths, Upkeep
 
 logger = logging.getLogger("memslot.plugin.memory-core")
 
@@ -38,6 +38,8 @@ _SEARCH_SYNC_SECONDS = 1.0
 """Searches in quick succession look for changes once in this time."""
 _SYNC_SHARE = 20.0
 """And no more often than this many times as long as a look takes: with very many files it would be all we do."""
+_WATCHED_SYNC_SECONDS, _WATCHED_SYNC_SHARE = 60.0, 100.0
+"""The same where the watcher names what changes: some systems forget to tell it of a change now and then."""
 
 
 @dataclass(frozen=True)
@@ -188,12 +190,19 @@ class MemoryManager:
             if self._upkeep.wait(_AWAITED_SECONDS):
                 self._is_awaited = False
         elif self.settings.sync.on_search:
-            last = self._upkeep.last
-            pause = max(_SEARCH_SYNC_SECONDS, _SYNC_SHARE * last.seconds if last is not None else 0.0)
-            self._upkeep.request(at_most_every=pause)
+            self._ask_for_changes()
         return None
 
+    def _ask_for_changes(self) -> None:
+        pause, share = _SEARCH_SYNC_SECONDS, _SYNC_SHARE
+        if self._watcher is not None and self._watcher.is_sure and self._upkeep.failure is None:
+            self._upkeep.hurry()
+            pause, share = _WATCHED_SYNC_SECONDS, _WATCHED_SYNC_SHARE
+        self._upkeep.request(at_most_every=max(pause, share * self._upkeep.look_seconds))
+
     def _was_indexed(self) -> bool:
+        if self._index.was_filled:
+            return True
         with self._index.snapshot() as snapshot:
             return snapshot is not None and (snapshot.generation.synced_at is not None or snapshot.generation.files > 0)
 
@@ -217,6 +226,7 @@ class MemoryManager:
     def sync(
         self,
         *,
+        near: Collection[str] | None = None,
         force: bool = False,
         progress: Progress | None = None,
         cancelled: Callable[[], bool] | None = None,
@@ -225,9 +235,11 @@ class MemoryManager:
     ) -> SyncReport:
         """Make the index equal to what is on disk, now; `force` builds it anew beside the old one.
 
-        Raises IndexBusyError when another process is still at it after `wait_seconds`.
+        Who knows all paths on the disk where something has changed names them as `near`: what lies elsewhere need not
+        be looked at then. Raises IndexBusyError when another process is still at it after `wait_seconds`.
         """
         report = self._run_sync(
+            near=near,
             force=force,
             every_growth=seconds is None,
             progress=progress,
@@ -248,9 +260,9 @@ class MemoryManager:
         return self._upkeep.last
 
     def _sync_in_background(
-        self, cancelled: Callable[[], bool], progress: Callable[[SyncProgress], None]
+        self, near: Paths, cancelled: Callable[[], bool], progress: Callable[[SyncProgress], None]
     ) -> SyncReport:
-        return self._run_sync(progress=progress, cancelled=cancelled, wait_seconds=0.0)
+        return self._run_sync(near=near, progress=progress, cancelled=cancelled, wait_seconds=0.0)
 
     def _run_sync(self, **arguments: Any) -> SyncReport:
         with self._one_sync:
@@ -286,10 +298,11 @@ class MemoryManager:
         """Watch the folders, if the settings ask for it; calling it twice is fine."""
         with self._lock:
             if self._watcher is None and self.settings.sync.watch and not self._closed:
-                self._watcher = Watcher(
-                    self._watched_folders, self._upkeep.request, self.settings.sync.watch_debounce_ms
-                )
+                self._watcher = Watcher(self._watched_folders, self._note_changes, self.settings.sync.watch_debounce_ms)
                 self._watcher.start()
+
+    def _note_changes(self, paths: Collection[str] | None) -> None:
+        self._upkeep.note_changes(paths, self.settings.sync.watch_debounce_ms / 1000)
 
     def _watched_folders(self) -> WatchedFolders:
         return WatchedFolders.of(self.place.workspace, self.settings.extra_paths, self._sources.sessions_dir)

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from memslot import MemoryHit, MemorySearchOutcome, MemslotError, Session
+from memslot import MemslotError, clean_lines
+
+if TYPE_CHECKING:
+    from memslot import MemoryHit, MemorySearchOutcome, Session
+
+    from memslot_memory_core.found import Found, Hit
 
 Citations = Literal["auto", "on", "off"]
 
 
 def unavailable(why: str, action: str) -> MemorySearchOutcome:
     """The outcome of a search that could not be made."""
+    from memslot import MemorySearchOutcome
+
     return MemorySearchOutcome(hits=[], mode="unavailable", warning=why, action=action)
 
 
@@ -20,7 +27,7 @@ def does_cite(citations: Citations, session: Session) -> bool:
     return citations == "on" or (citations == "auto" and session.is_private)
 
 
-def outcome_json(outcome: MemorySearchOutcome, *, cites: bool, footer: bool = True) -> dict[str, Any]:
+def outcome_json(outcome: MemorySearchOutcome | Found, *, cites: bool, footer: bool = True) -> dict[str, Any]:
     """A search's outcome under the keys that agents and scripts rely on; with a `footer` snippets name their source."""
     if outcome.mode == "unavailable":
         return {
@@ -48,7 +55,7 @@ def outcome_json(outcome: MemorySearchOutcome, *, cites: bool, footer: bool = Tr
     }
 
 
-def _hit_json(hit: MemoryHit, cites: bool, footer: bool) -> dict[str, Any]:
+def _hit_json(hit: MemoryHit | Hit, cites: bool, footer: bool) -> dict[str, Any]:
     result: dict[str, Any] = {
         "path": hit.path,
         "startLine": hit.start_line,
@@ -62,6 +69,11 @@ def _hit_json(hit: MemoryHit, cites: bool, footer: bool) -> dict[str, Any]:
     if hit.explanation is not None:
         result["explain"] = hit.explanation
     return result
+
+
+def hit_lines(hit: MemoryHit | Hit) -> tuple[str, str]:
+    """A hit for people to read: the line above it, and its text. Notes may hold anything, so control characters go."""
+    return clean_lines(f"{hit.citation}  {hit.score:.2f}"), clean_lines(hit.snippet)
 
 
 def age(moment: float | None) -> str:

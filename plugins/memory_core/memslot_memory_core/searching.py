@@ -4,39 +4,35 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import date
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from memslot import (
-    EmbeddingPipeline,
-    HasTokenVectors,
-    MemoryHit,
-    MemorySearch,
-    MemorySearchOutcome,
-    MemslotError,
-    SearchAdvice,
-    Selection,
-    advice_of,
-    redact,
-)
+from memslot import MemslotError, redact
 
-from memslot_memory_core.embedder import EmbedderChoice
+from memslot_memory_core.found import Found, Hit
 from memslot_memory_core.index.facts import Facts
 from memslot_memory_core.index.generation import Generation
 from memslot_memory_core.index.identity import Identity
-from memslot_memory_core.index.preparing import Sources
+from memslot_memory_core.index.keywords import weigh
 from memslot_memory_core.index.store import IndexFile, Snapshot
 from memslot_memory_core.index.terms import QueryTerms, query_terms
-from memslot_memory_core.index.vector_tables import VectorTables
 from memslot_memory_core.outcome import age, counted
+from memslot_memory_core.records import dataclass
 from memslot_memory_core.search.candidate import RankingQuery, ranking_query
-from memslot_memory_core.search.fusion import choose_weights
+from memslot_memory_core.search.fusion import Best, choose_weights
 from memslot_memory_core.search.gathering import Gathered, Gathering
 from memslot_memory_core.search.matching import Matcher
-from memslot_memory_core.search.ranking import Ranked, RankedChunk, RankingSettings, rank
+from memslot_memory_core.search.ranking import Ranked, RankedChunk, RankingSettings, best_before_reading, rank
 from memslot_memory_core.search.snippets import make_snippet
-from memslot_memory_core.search.word_vectors import WordVectors
+
+if TYPE_CHECKING:
+    from memslot import EmbeddingPipeline, MemorySearch, MemorySearchOutcome, SearchAdvice, Selection
+
+    from memslot_memory_core.embedder import EmbedderChoice
+    from memslot_memory_core.index.keyword_scoring import Weighed
+    from memslot_memory_core.index.preparing import Sources
+    from memslot_memory_core.index.vector_tables import VectorTables
+    from memslot_memory_core.search.word_vectors import WordVectors
 
 DEFAULT_MIN_SCORE = 0.35
 _SMALLEST_POOL, _LARGEST_POOL = 60, 200
@@ -73,6 +69,8 @@ class Searcher:
         self._vectors = vectors
         self._settings = settings
         self._words: tuple[object, WordVectors] | None = None
+        self._fitting: tuple[EmbeddingPipeline, int] | None = None
+        """The last pipeline and the generation whose vectors can be compared."""
         self.query_failure: str | None = None
         """Why the last query could not be embedded, until one can."""
 
@@ -91,6 +89,20 @@ class Searcher:
 
         `without_vectors` is a reason not to ask the provider now.
         """
+        found = self.find(query, max_results, min_score, private, explain, stale, without_vectors)
+        return found.to_outcome()
+
+    def find(
+        self,
+        query: str,
+        max_results: int | None = None,
+        min_score: float | None = None,
+        private: bool = True,
+        explain: bool = False,
+        stale: str | None = None,
+        without_vectors: str | None = None,
+    ) -> Found:
+        """The same, before it is handed out."""
         text = " ".join(query.replace("\0", " ").split())[:_MOST_CHARS]
         pipeline, selection = self._embedder.choose()
         terms = query_terms(text)
@@ -103,23 +115,26 @@ class Searcher:
                 # A rebuild may have been published since the query was embedded.
                 lack = self._unfit(snapshot, pipeline)
                 leg = lack if lack is not None else self._with_gaps(leg, snapshot)
-            gathered = self._gather(snapshot, terms, leg, wanted, private)
             generation = snapshot.generation
-        asked = ranking_query(text, terms, gathered.weighed, date.today())
-        ranked = self._rank(gathered, asked, leg, wanted, min_score, pipeline)
+            weighed = weigh(snapshot.db, generation.tables.words, terms)
+            asked = ranking_query(text, terms, weighed, date.today())
+            settings = self._ranking_settings(asked, leg, wanted, min_score)
+            keep = None if explain else best_before_reading(asked, settings)
+            gathered = self._gather(snapshot, terms, weighed, leg, settings, private=private, keep=keep)
+        ranked = rank(gathered.candidates, asked, settings, self._word_vectors(leg, pipeline))
         matcher = Matcher(asked.terms, asked.phrases)
         hits = [self._hit(each, matcher, explain) for each in ranked.results]
-        outcome = MemorySearchOutcome(
+        warning, action = _remarks(leg, hits, ranked, generation)
+        return Found(
             hits=hits,
             mode=_mode(leg, terms, self._settings),
             provider=selection.provider.id if leg.vector is not None and selection.provider else None,
             model=selection.provider.model if leg.vector is not None and selection.provider else None,
-            warning=leg.why_not,
-            action=leg.action,
+            warning=warning,
+            action=action,
             stale=stale,
             explanation=_explanation(ranked, gathered, leg) if explain else None,
         )
-        return _with_remarks(outcome, ranked, generation)
 
     # The query's vector
 
@@ -131,10 +146,11 @@ class Searcher:
             return _VectorLeg(why_not=_keywords_only(selection.reason) if selection.requested != "none" else None)
         if without_vectors is not None:
             return _VectorLeg(why_not=_keywords_only(without_vectors), action=_PROBE)
-        with self._index.snapshot() as snapshot:
-            lack = None if snapshot is None else self._unfit(snapshot, pipeline)
-        if lack is not None:
-            return lack
+        if self._fitting is None or self._fitting[0] is not pipeline:  # else it is enough to look once more later
+            with self._index.snapshot() as snapshot:
+                lack = None if snapshot is None else self._unfit(snapshot, pipeline)
+            if lack is not None:
+                return lack
         try:
             row = pipeline.embed_query(text)
         except MemslotError as error:
@@ -143,12 +159,14 @@ class Searcher:
         self.query_failure = None
         if pipeline.is_zero(row):
             return _VectorLeg(why_not=_keywords_only("the provider finds nothing to embed in the query"))
-        return _VectorLeg(row.astype("<f4").tobytes(), advice_of(pipeline.provider))
+        return _VectorLeg(row.astype("<f4").tobytes(), self._embedder.advice)
 
     def _unfit(self, snapshot: Snapshot, pipeline: EmbeddingPipeline) -> _VectorLeg | None:
         """Why no vector of this pipeline can be compared with those of the index; None where it can."""
         generation = snapshot.generation
         if not generation.chunks:
+            return None
+        if self._fitting is not None and self._fitting[0] is pipeline and self._fitting[1] == generation.number:
             return None
         there = Identity.from_json(generation.identity)
         here = self._sources.identity_of(pipeline)
@@ -162,6 +180,7 @@ class Searcher:
             )
             why = "the index has no vectors yet" + (f", {stopped}" if stopped else "")
             return _VectorLeg(why_not=_keywords_only(why), action="memslot memory index")
+        self._fitting = (pipeline, generation.number)
         return None
 
     @staticmethod
@@ -175,32 +194,38 @@ class Searcher:
         if not missing:  # the others have nothing in them that could be embedded
             return leg
         why = f"{missing} of {generation.chunks} chunks have no vector yet and are found by keywords only"
-        return replace(leg, why_not=why)
+        return _VectorLeg(leg.vector, leg.advice, why, leg.action)
 
     # Candidates and their order
 
-    def _gather(self, snapshot: Snapshot, terms: QueryTerms, leg: _VectorLeg, wanted: int, private: bool) -> Gathered:
+    def _gather(
+        self,
+        snapshot: Snapshot,
+        terms: QueryTerms,
+        weighed: Weighed,
+        leg: _VectorLeg,
+        settings: RankingSettings,
+        *,
+        private: bool,
+        keep: Best | None,
+    ) -> Gathered:
         hybrid = self._settings.query.hybrid
-        pool = min(max(wanted * hybrid.candidate_multiplier, _SMALLEST_POOL), _LARGEST_POOL)
+        pool = settings.max_results * hybrid.candidate_multiplier
         return Gathering(
             snapshot,
             self._vectors,
             terms,
+            weighed,
             leg.vector,
-            pool=pool,
+            pool=min(max(pool, _SMALLEST_POOL), _LARGEST_POOL),
             private=private,
             with_words=hybrid.enabled,
+            keep=keep,
         ).run()
 
-    def _rank(
-        self,
-        gathered: Gathered,
-        asked: RankingQuery,
-        leg: _VectorLeg,
-        wanted: int,
-        min_score: float | None,
-        pipeline: EmbeddingPipeline | None,
-    ) -> Ranked:
+    def _ranking_settings(
+        self, asked: RankingQuery, leg: _VectorLeg, wanted: int, min_score: float | None
+    ) -> RankingSettings:
         query = self._settings.query
         weights = choose_weights(
             query.hybrid.vector_weight,
@@ -215,7 +240,7 @@ class Searcher:
         if min_score is None:
             advice = leg.advice or self._embedder.advice
             min_score = advice.min_score if advice is not None else DEFAULT_MIN_SCORE
-        settings = RankingSettings(
+        return RankingSettings(
             weights=weights,
             max_results=wanted,
             min_score=min_score,
@@ -226,27 +251,28 @@ class Searcher:
             ),
             now=time.time(),
         )
-        return rank(gathered.candidates, asked, settings, self._word_vectors(leg, pipeline))
 
     def _word_vectors(self, leg: _VectorLeg, pipeline: EmbeddingPipeline | None) -> WordVectors | None:
         """The vectors of single words, where a provider gives them for next to nothing."""
-        if leg.vector is None or pipeline is None or not isinstance(pipeline.provider, HasTokenVectors):
+        if leg.vector is None or pipeline is None or not self._embedder.knows_words:
             return None
         provider = pipeline.provider
         if self._words is None or self._words[0] is not provider:
+            from memslot_memory_core.search.word_vectors import WordVectors
+
             self._words = (provider, WordVectors(provider.embed_documents))
         return self._words[1]
 
     # Results
 
-    def _hit(self, chunk: RankedChunk, matcher: Matcher, explain: bool) -> MemoryHit:
+    def _hit(self, chunk: RankedChunk, matcher: Matcher, explain: bool) -> Hit:
         found = chunk.candidate
         lines = found.text.split("\n")
         numbers = [min(found.start_line + offset, found.end_line) for offset in range(len(lines))]
         shares: Sequence[float] = chunk.evidence.lines if chunk.evidence is not None else [0.0] * len(lines)
         limit = self._settings.query.snippet_max_chars
         snippet = make_snippet(found.text, shares, matcher, limit, numbers=numbers)
-        return MemoryHit(
+        return Hit(
             path=found.path,
             score=round(chunk.score, 4),
             snippet=redact(snippet.text)[:limit],
@@ -267,8 +293,8 @@ def _keywords_only(why: str) -> str:
     return f"searched by keywords only: {why}"
 
 
-def _nothing_indexed(sources: Sources, private: bool, stale: str | None) -> MemorySearchOutcome:
-    return MemorySearchOutcome(
+def _nothing_indexed(sources: Sources, private: bool, stale: str | None) -> Found:
+    return Found(
         hits=[],
         mode="keywords",
         warning=f"nothing is indexed yet of {sources.workspace}" if private else "nothing is indexed yet",
@@ -277,21 +303,23 @@ def _nothing_indexed(sources: Sources, private: bool, stale: str | None) -> Memo
     )
 
 
-def _with_remarks(outcome: MemorySearchOutcome, ranked: Ranked, generation: Generation) -> MemorySearchOutcome:
-    """Say what an empty answer means, and that a poor one is poor."""
-    if not outcome.hits:
+def _remarks(
+    leg: _VectorLeg, hits: Sequence[Hit], ranked: Ranked, generation: Generation
+) -> tuple[str | None, str | None]:
+    """The warning and the action: what the vectors lack, what no hits mean, that poor ones are poor."""
+    if not hits:
         searched = (
             f"nothing fits among {counted(generation.chunks, 'chunk')} of {counted(generation.files, 'file')}, "
             f"{f'indexed {age(generation.synced_at)}' if generation.synced_at else 'and not all files are in yet'}"
         )
         if ranked.dropped:
             searched += f"; the best of what scored too low has {ranked.dropped[0].score:.2f}"
-        action = outcome.action or "use other words, or a lower minScore; memslot memory status says what is indexed"
-        return replace(outcome, warning=_joined(outcome.warning, searched), action=action)
+        action = leg.action or "use other words, or a lower minScore; memslot memory status says what is indexed"
+        return _joined(leg.why_not, searched), action
     if all(each.below_floor for each in ranked.results):
         poor = "nothing scores above minScore; these hold the rare words of the query"
-        return replace(outcome, warning=_joined(outcome.warning, poor))
-    return outcome
+        return _joined(leg.why_not, poor), leg.action
+    return leg.why_not, leg.action
 
 
 def _joined(*sentences: str | None) -> str | None:

@@ -64,6 +64,9 @@ def before_agent_start(run: Any) -> AgentStart | None:
 
 @hookimpl
 def agent_end(run: Any, messages: Any, success: bool, error: str | None) -> None:
+    if "end" in run.prompt:
+        (HERE / "ending").write_text("yes", encoding="utf-8")
+        threading.Event().wait(25 if "stuck end" in run.prompt else 3)
     time.sleep(0.5)  # whoever does not wait for this loses the line
     said = [(message["role"], message["content"]) for message in messages]
     _note("ends", json.dumps({"prompt": run.prompt, "said": said, "success": success, "error": error}))

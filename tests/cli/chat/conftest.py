@@ -9,6 +9,7 @@ import os
 import pty
 import re
 import select
+import shlex
 import signal
 import struct
 import subprocess
@@ -156,6 +157,18 @@ class Chat:
             capture_output=True,
             text=True,
             encoding="utf-8",
+            timeout=PATIENCE,
+            check=False,
+        )
+
+    def in_shell(self, line: str) -> subprocess.CompletedProcess[str]:
+        """`memslot …` as a shell runs it, with its redirections."""
+        return subprocess.run(
+            ["sh", "-c", f"{shlex.join(self.command.argv)} {line}"],
+            env=self.command.env,
+            cwd=self.command.project,
+            capture_output=True,
+            text=True,
             timeout=PATIENCE,
             check=False,
         )

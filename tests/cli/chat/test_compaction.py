@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 WINDOW = 8000
@@ -187,3 +188,48 @@ def test_recent_turns_stay_as_they_are(chat: Any, wire: Any) -> None:
         "Summary of the conversation so far:\n\nSummary.\n\nrecent",
         "Near.",
     ]
+
+
+def test_a_model_without_tools_is_not_asked_to_save_notes(chat: Any, wire: Any) -> None:
+    chat.configure(contextWindow=WINDOW)
+    chat.script(
+        wire.refuse(400, "gemma does not support tools"),
+        wire.say("One.", usage=(6000, 10)),
+        wire.say("A summary."),
+        wire.say("Two."),
+    )
+    shown = chat.terminal("--session", "work")
+
+    shown.line("first")
+    shown.expect("One.")
+    shown.prompt()
+    shown.line("second")
+    shown.expect("Two.")
+
+    assert chat.server.is_done
+    assert "no notes were saved" not in shown.text
+
+
+def test_a_transcript_of_another_program_is_summarised_as_far_as_it_is_understood(chat: Any, wire: Any) -> None:
+    chat.configure(contextWindow=WINDOW)
+    calls = [5, None, {"id": "a", "function": None}, {"id": "b", "function": {"name": "look", "arguments": {"at": 1}}}]
+    messages: list[dict[str, Any]] = [
+        {"role": 5, "content": {}},
+        {"role": "assistant", "content": None, "tool_calls": 5},
+        {"role": "assistant", "tool_calls": calls},
+        {"role": "tool", "tool_call_id": ["b"], "content": "lost"},
+        {"role": "tool", "tool_call_id": "b", "content": "seen"},
+        {"role": "user", "content": [7, {"text": LONG}]},
+    ]
+    folder = chat.command.home / "agents" / "main" / "sessions"
+    folder.mkdir(parents=True)
+    lines = [json.dumps({"type": "message", "id": str(place), "message": each}) for place, each in enumerate(messages)]
+    (folder / "odd.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    chat.script(wire.say("NO_REPLY"), wire.say("A summary."), wire.say("Yes."))
+
+    done = chat.run("well?", "--session", "odd")
+
+    assert done.stdout == "Yes.\n"
+    assert summary_request(chat, 1).startswith(
+        'Tool call: look {"unreadable": {"at": 1}}\n\nTool result: seen\n\nPerson'
+    )

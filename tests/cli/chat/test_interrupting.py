@@ -8,6 +8,8 @@ import signal
 import time
 from typing import Any
 
+import pytest
+
 
 def test_ctrl_c_stops_an_answer_and_keeps_the_conversation(chat: Any, wire: Any) -> None:
     chat.script(wire.stall("The gate", " is bl"), wire.say("Blue."))
@@ -160,6 +162,34 @@ def test_a_single_answer_is_stopped_by_ctrl_c(chat: Any, wire: Any) -> None:
     assert process.wait(60) == 130
     assert "cancelled" in process.stderr.read()
     assert chat.said("work")[-1] == ("assistant", "so far\n\n[interrupted]")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_who_ends_it_while_plugins_finish_waits_for_them(chat: Any, wire: Any, number: int) -> None:
+    chat.script(wire.say("Hello."))
+    process = chat.start("a slow end")
+    chat.wait_for_file("ending")
+
+    process.send_signal(number)
+
+    assert process.wait(60) == 0, "the answer was given"
+    assert len(chat.file("ends").splitlines()) == 1
+
+
+def test_ctrl_c_does_not_wait_for_plugins_that_finish(chat: Any, wire: Any) -> None:
+    chat.script(wire.say("Hello."))
+    shown = chat.terminal()
+    shown.line("a stuck end")
+    shown.expect("Hello.")
+    shown.prompt()
+    shown.line("/quit")
+    shown.expect("plugins are still at work; Ctrl-C ends the chat now")
+
+    shown.send("\x03")
+
+    assert shown.wait() == 130
+    assert "Traceback" not in shown.text
+    assert chat.file("ends") == ""
 
 
 def test_after_kill_9_in_a_tool_the_conversation_goes_on(chat: Any, wire: Any) -> None:

@@ -283,6 +283,49 @@ def test_a_reader_that_goes_away_ends_it_quietly(chat: Any, wire: Any) -> None:
     assert chat.transcript("work")[-1]["content"].endswith("[interrupted]")
 
 
+def test_an_answer_that_cannot_be_written(chat: Any, wire: Any) -> None:
+    chat.script(wire.say("Hello"))
+
+    done = chat.in_shell("chat go </dev/null >/dev/full")
+
+    assert done.returncode == 1
+    assert done.stderr == "Error: the answer cannot be written: No space left on device\n"
+
+
+def test_an_empty_answer_is_none(chat: Any, wire: Any) -> None:
+    chat.script(wire.say(""), wire.deltas({"content": None, "reasoning_content": "hm"}))
+
+    plain, told = chat.run("go"), chat.run("go", "--json")
+
+    assert (plain.returncode, plain.stdout, plain.stderr) == (1, "", "Error: the model gave an empty answer\n")
+    assert told.returncode == 1
+    assert json.loads(told.stdout)["error"] == "the model gave an empty answer"
+
+
+def test_json_is_json_also_where_the_output_is_ascii(chat: Any, wire: Any) -> None:
+    chat.script(wire.say("naïve 🜁"))
+
+    done = chat.run("go", "--json", PYTHONIOENCODING="ascii")
+
+    assert json.loads(done.stdout)["answer"] == "naïve 🜁"
+
+
+def test_an_input_that_is_closed_is_no_prompt(chat: Any, wire: Any) -> None:
+    chat.script(wire.say("Hello"))
+
+    assert chat.in_shell("chat go <&-").stdout == "Hello\n"
+    nothing = chat.in_shell("chat <&-")
+    assert nothing.returncode == 2
+    assert "there is nothing to ask" in nothing.stderr
+
+
+def test_an_input_without_end_is_not_read_to_it(chat: Any) -> None:
+    done = chat.in_shell("chat go </dev/zero")
+
+    assert done.returncode == 2
+    assert "the standard input has more than 8,388,608 bytes" in done.stderr
+
+
 def test_help_imports_nothing_heavy(chat: Any) -> None:
     python, *module = chat.command.argv
     chat.command.argv = [python, "-X", "importtime", *module]

@@ -226,3 +226,15 @@ def test_no_colours_where_nobody_wants_them(chat: Any, wire: Any) -> None:
     shown.prompt()
 
     assert not re.search(rb"\x1b\[[0-9;]*3[0-7]m", shown.raw)
+
+
+def test_nothing_is_drawn_where_the_terminal_cannot(chat: Any, wire: Any) -> None:
+    chat.script(wire.say("The **gate**."))
+    shown = chat.terminal(TERM="dumb")
+    shown.line("x")
+    shown.expect("The gate.")
+    shown.prompt()
+    shown.line("/quit")
+
+    assert shown.wait() == 0
+    assert b"\x1b" not in shown.raw

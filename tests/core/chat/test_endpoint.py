@@ -165,6 +165,25 @@ def test_tls_that_is_none(server: Any, endpoint: Make) -> None:
         endpoint(server.url.replace("http:", "https:")).ask(ASK)
 
 
+@pytest.mark.parametrize("after", ["cut", "silence"])
+def test_what_breaks_after_the_end_of_an_answer_is_no_failure(
+    after: str, server: Any, wire: Any, endpoint: Make
+) -> None:
+    def step(exchange: Any) -> None:
+        exchange.begin()
+        exchange.delta(content="all of it")
+        exchange.delta(finish="stop")
+        if after == "cut":
+            exchange.cut()
+        else:
+            exchange.wait_for_hang_up()
+            exchange.handler.close_connection = True
+
+    server.script(step)
+
+    assert endpoint(silence=0.3).ask(ASK).text == "all of it"
+
+
 @pytest.mark.parametrize("before_headers", [True, False])
 def test_silence(before_headers: bool, server: Any, wire: Any, endpoint: Make) -> None:
     server.script(wire.stall("so far", before_headers=before_headers))
@@ -240,6 +259,21 @@ def test_an_endless_answer_is_ended(server: Any, wire: Any, endpoint: Make, monk
     server.script(wire.say(*["x" * 100] * 20))
 
     with pytest.raises(BrokenReplyError, match="more than any answer needs"):
+        endpoint().ask(ASK)
+
+
+def test_an_endless_tool_call_is_ended(server: Any, wire: Any, endpoint: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoint_module, "_LONGEST_REPLY", 1000)
+    server.script(wire.call(("memory_search", {"query": "x" * 2000})))
+
+    with pytest.raises(BrokenReplyError, match="more than any answer needs"):
+        endpoint().ask(ASK)
+
+
+def test_calls_without_number_are_none(server: Any, wire: Any, endpoint: Make) -> None:
+    server.script(wire.call(*[("memory_search", "{}")] * 300))
+
+    with pytest.raises(BrokenReplyError, match="more than 256 tools at once; none was called"):
         endpoint().ask(ASK)
 
 

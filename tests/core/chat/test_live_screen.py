@@ -7,7 +7,7 @@ import itertools
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from memslot.chat.live_screen import LiveScreen, markdown, split_blocks
+from memslot.chat.live_screen import LiveScreen, markdown
 from rich.console import Console
 
 ANSWER = """# Title
@@ -27,20 +27,6 @@ b = 2
 ```
 
 The end."""
-
-
-def test_blocks_end_at_blank_lines_outside_of_code_and_lists() -> None:
-    assert [block.split("\n")[0] for block in split_blocks(ANSWER)] == [
-        "# Title",
-        "A paragraph",
-        "- one",
-        "```python",
-        "The end.",
-    ]
-    assert split_blocks("- one\n\n  still one") == ["- one\n\n  still one"]
-    assert split_blocks("```\nx\n\ny") == ["```\nx\n\ny"]
-    assert split_blocks("````\n```\n\nx\n````\n\ny")[1:] == ["y"]
-    assert split_blocks("") == [""]
 
 
 @settings(deadline=None)

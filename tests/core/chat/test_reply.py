@@ -110,6 +110,9 @@ def test_odd_chunks_are_passed_over() -> None:
     odd = {"content": 7, "tool_calls": [None, 3, {"function": "x"}, {"index": "0", "id": 5, "function": {"name": 9}}]}
     assert list(builder.add({"choices": [{"delta": odd, "finish_reason": 1}], "usage": "much"})) == []
 
+    for calls in (5, True, "x", {"index": 0}):
+        assert list(builder.add({"choices": [{"delta": {"tool_calls": calls}}]})) == []
+
     assert builder.reply.calls == ()
     assert builder.reply.usage is None
 

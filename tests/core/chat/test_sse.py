@@ -44,3 +44,5 @@ def test_an_event_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
         list(read_events([b"data: ", *[b"x" * 100] * 11]))
     with pytest.raises(OverlongEvent):
         list(read_events([b"data: " + b"x" * 600 + b"\n"] * 2))
+    with pytest.raises(OverlongEvent):
+        list(read_events([b"data:\n"] * 1001))

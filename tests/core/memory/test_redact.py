@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 
 import pytest
@@ -214,3 +216,40 @@ def test_lines_stay_as_many_and_no_part_of_a_key_is_left() -> None:
     assert cleaned[1] == "[redacted]"
     assert not any("MIIE" in line for line in cleaned)
     assert redact_lines(["nothing here", ""]) == ["nothing here", ""]
+
+
+_ODD = (
+    "ſecret",
+    "PAſſWORD",
+    "paſſwd",
+    "toKen",
+    "api_Key",
+    "apı_key",
+    "Bearer ",
+    ": ",
+    "=",
+    '"',
+    "://",
+    "me:",
+    "@",
+    "İ",
+    "-",
+)
+_PIECES = st.sampled_from(
+    [*SECRETS.values(), *HOSTILE.values(), *_ODD, A, B, "-----BEGIN EC PRIVATE KEY-----", "\n", " "]
+)
+
+
+@given(st.lists(_PIECES, max_size=6).map("".join) | st.lists(_PIECES, max_size=6).map(" ".join) | st.text(max_size=40))
+def test_no_secret_is_passed_over_for_lack_of_a_hint(text: str) -> None:
+    """Texts without any of the hints are not looked at; with all of them looked at, the same is found."""
+    found = redact(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("memslot.memory.redact._may_hold_secrets", lambda _: True)
+        assert found == redact(text)
+
+
+def test_a_text_without_a_hint_compiles_no_pattern() -> None:
+    code = "from memslot.memory import redact as r; r.redact('plain words'); print(r._whole.cache_info().currsize)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "0\n"

@@ -137,6 +137,24 @@ def test_a_prompt_that_was_interrupted_ends_as_failed(host: Host, ear: Ear) -> N
     ]
 
 
+def test_a_prompt_that_is_cancelled_while_it_begins_is_not_forgotten(host: Host, ear: Ear) -> None:
+    options = with_memory(host, session="ana")
+    assert options.hooks is not None
+    recall: Any = options.hooks["UserPromptSubmit"][0].hooks[0]
+
+    async def main() -> None:
+        first = asyncio.ensure_future(recall({"session_id": "1", "prompt": "first"}, None, None))
+        await asyncio.sleep(0)
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        await recall({"session_id": "1", "prompt": "second"}, None, None)
+
+    run(main())
+    host.close()
+    assert [(end["prompt"], end["success"]) for end in ear.ends] == [("first", False)]
+
+
 def test_a_session_of_a_group_brings_its_restrictions(host: Host, tmp_path: Path) -> None:
     write = call("mcp__memslot__memory_write", {"text": "no"}, 1)
     with claude_model([[SEARCH], [write], [say("Hm.")]]) as model:

@@ -345,7 +345,14 @@ class TestFiles:
 
     @pytest.mark.parametrize(
         "damage",
-        [b"---\nnamespace: [", b"---\nvalue: 3\nkey: 1\nnamespace: []\n---\n", b"---\nkey", b"---\nkey: {\n---\n"],
+        [
+            b"---\nnamespace: [",
+            b"---\nvalue: 3\nkey: 1\nnamespace: []\n---\n",
+            b"---\nkey",
+            b"---\nkey: {\n---\n",
+            b"---\nvalue: " + b"[" * 100_000 + b"\n---\n",
+        ],
+        ids=range(5),
     )
     def test_a_broken_note_is_named_and_the_others_are_found(
         self, store: MemoryStore, folder: Path, damage: bytes, caplog: pytest.LogCaptureFixture

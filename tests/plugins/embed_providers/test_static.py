@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +15,7 @@ import numpy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from memslot import Host, ProviderError, ProviderOptions
+from memslot import EmbeddingPipeline, Host, ProviderError, ProviderOptions
 from memslot.testing import EmbeddingProviderContract
 from memslot.testing.samples import HOSTILE_QUERIES, LONE_SURROGATE, SCRIPTS
 from memslot_embed_providers.static.provider import MODEL, StaticProvider, create, missing
@@ -217,3 +219,73 @@ def test_forking_after_use_prints_nothing(tmp_path: Path) -> None:
         pytest.skip("this system has no fork")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+class TestTheQuickTwin:
+    """The provider in a process that has no host, with the words that were cut before."""
+
+    TWIN = """
+import json, sys
+from memslot import QuickTwin
+entry, arguments, texts = json.loads(sys.argv[1])
+twin = QuickTwin(entry, arguments)
+rows = [twin.embed_query(text).tobytes().hex() for text in texts]
+twin.close()
+loaded = [name for name in ("tokenizers", "click", "pydantic", "memslot.host") if name in sys.modules]
+print(json.dumps([rows, loaded]))
+"""
+
+    def ask(self, folder: Path, texts: list[str], dims: int = 256) -> tuple[list[str], list[str]]:
+        entry, arguments = StaticProvider(dims).quick_twin(folder)
+        return self.run(entry, {**arguments}, texts)
+
+    def run(self, entry: str, arguments: dict[str, Any], texts: list[str]) -> tuple[list[str], list[str]]:
+        command = [sys.executable, "-c", self.TWIN, json.dumps([entry, arguments, texts])]
+        rows, loaded = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+        return rows, loaded
+
+    @pytest.mark.parametrize("dims", [64, 256])
+    def test_makes_the_same_vectors(self, tmp_path: Path, dims: int) -> None:
+        pipeline = EmbeddingPipeline(StaticProvider(dims))
+        texts = [text for text in [*TEXTS, *HOSTILE_QUERIES, "", "  ", "🎉🎉 wörd"] if LONE_SURROGATE not in text]
+        rows, _ = self.ask(tmp_path, texts, dims)
+        for text, row in zip(texts, rows, strict=True):
+            assert row == pipeline.embed_query(text).tobytes().hex(), text
+
+    def test_loads_no_tokenizer_for_words_that_were_met_before(self, tmp_path: Path) -> None:
+        known = ["the harbour at night", "a gate"]
+        StaticProvider().embed_documents(known)
+        assert self.ask(tmp_path, known)[1] == []
+        assert self.ask(tmp_path, ["qzxv wombatish"])[1] == ["tokenizers"]
+        assert stat.S_IMODE((tmp_path / "static-words").stat().st_mode) == 0o600
+
+    def test_keeps_the_words_that_it_met(self, tmp_path: Path) -> None:
+        entry, arguments = StaticProvider().quick_twin(tmp_path)
+        first = self.run(entry, {**arguments}, ["vqxz wombatesque"])
+        second = self.run(entry, {**arguments}, ["vqxz wombatesque"])
+        assert (first[1], second[1]) == (["tokenizers"], [])
+        assert first[0] == second[0]
+        StaticProvider().embed_documents(["another zqwx"])
+        StaticProvider().quick_twin(tmp_path)
+        assert self.run(entry, {**arguments}, ["vqxz wombatesque another zqwx"])[1] == []
+
+    @pytest.mark.parametrize(
+        "damage",
+        [
+            b"",
+            b"{",
+            b"[]",
+            b'{"origin": "another", "words": {" gate": [1]}}',
+            b'{"origin": "ORIGIN", "words": {" gate": [99999]}}',
+            b'{"origin": "ORIGIN", "words": {" gate": ["a"]}}',
+            b'{"origin": "ORIGIN", "words": []}',
+        ],
+    )
+    def test_does_without_a_file_that_it_cannot_use(self, tmp_path: Path, damage: bytes) -> None:
+        entry, arguments = StaticProvider().quick_twin(tmp_path)
+        expected = EmbeddingPipeline(StaticProvider()).embed_query("a gate").tobytes().hex()
+        origin = static_model.load_model()._origin
+        (tmp_path / "static-words").write_bytes(damage.replace(b"ORIGIN", origin.encode()))
+        assert self.run(entry, {**arguments}, ["a gate"]) == ([expected], ["tokenizers"])
+        (tmp_path / "static-words").unlink()
+        assert self.run(entry, {**arguments}, ["a gate"]) == ([expected], ["tokenizers"])

@@ -230,3 +230,25 @@ def test_what_the_user_said_leads_to_the_right_conversation(make_manager: Any) -
     session("lectured", ("user", "Tell me something."), ("assistant", "Many people moved to Lisbon in May, I heard."))
     manager.sync()
     assert manager.search("When did I move to Lisbon?").hits[0].path == "sessions/told.jsonl"
+
+
+@pytest.mark.parametrize("make_provider", [StaticProvider, lambda: None], ids=["hybrid", "keywords"])
+def test_what_is_not_read_would_not_have_been_shown(make_manager: Any, make_provider: Any) -> None:
+    """A search reads the best candidates only; one that explains itself reads all, and gives the same answer."""
+    manager = make_manager(make_provider(), query={"minScore": 0.0})
+    subjects = ["lighthouse", "harbour", "storm", "keeper", "boat", "bread", "garden", "budget"]
+    lines = [
+        f"Note {number}: the {one} and the {other}, number {number % 7}."
+        for number in range(40)
+        for one, other in [(subjects[number % 8], subjects[(number * 3 + 1) % 8])]
+    ]
+    notes(manager, **{f"n{number}": f"{line}\n" * (1 + number % 3) for number, line in enumerate(lines * 4)})
+    for question in ("the keeper of the lighthouse", "storm in the harbour", "bread", "number 3 of the boat"):
+        for wanted in (1, 6, 30, 50):
+            plain = manager.search(question, max_results=wanted)
+            explained = manager.search(question, max_results=wanted, explain=True)
+
+            assert [(hit.path, hit.score) for hit in plain.hits] == [(hit.path, hit.score) for hit in explained.hits]
+        more = manager.search(question, max_results=50).hits
+        assert [hit.path for hit in more[:6]] == [hit.path for hit in manager.search(question, max_results=6).hits]
+        assert [hit.score for hit in more] == sorted((hit.score for hit in more), reverse=True)

@@ -68,8 +68,14 @@ class _Conversation:
             end = functools.partial(interrupted.finish, success=False, error="it was interrupted")
             await to_the_end(end)
         session = self._session if self._session is not None else f"{_PREFIX}{conversation}"
-        begin = functools.partial(self._host.run, event["prompt"], session=session, chat_type=self._chat_type)
-        run = self._runs[conversation] = self._latest = await to_the_end(begin)
+
+        def begin() -> AgentRun:
+            # Kept before anybody can be cancelled: a run that nobody knows of would never end.
+            run = self._host.run(event["prompt"], session=session, chat_type=self._chat_type)
+            self._runs[conversation] = self._latest = run
+            return run
+
+        run = await to_the_end(begin)
         guide = "" if conversation in self._guided else run.system_prompt
         self._guided.add(conversation)
         text = "\n\n".join(part for part in (guide, run.context) if part)

@@ -52,9 +52,9 @@ class Stored:
         }
         try:
             block = [f"{name}: {_json(told[name])}" for name in _NAMES]
+            text = "\n".join(self._searched())
         except (TypeError, ValueError, RecursionError) as error:
             raise MemslotError(f"the value of {self.key!r} cannot be kept, since it is not JSON: {error}") from None
-        text = "\n".join(self._searched())
         note = "\n".join([_EDGE, *block, _EDGE, "", *([text] if text else []), ""])
         return note.encode("utf-8", "replace")  # in the block all is escaped that would be replaced
 
@@ -77,7 +77,7 @@ def read_note(data: bytes) -> Stored | None:
             break
         name, _, written = line.partition(":")
         if name in _NAMES:
-            told[name] = json.loads(written)
+            told[name] = _read_json(written)
     else:
         raise ValueError("its block has no end")
     if not {"namespace", "key", "value"} <= told.keys():
@@ -93,6 +93,13 @@ def read_note(data: bytes) -> Stored | None:
         updated=datetime.fromisoformat(str(told.get("updated") or created)),
         index=told.get("index"),
     )
+
+
+def _read_json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
 
 
 def _json(value: Any) -> str:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
-from collections.abc import Sequence
-from typing import cast
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
-from memslot import ProviderError, ProviderOptions, SearchAdvice
+from memslot import ProviderError
+
+if TYPE_CHECKING:
+    from memslot import ProviderOptions, SearchAdvice
+
+    from memslot_embed_providers.static.model import StaticModel
 
 MODEL = "wordllama-l2-supercat-256"
 DIMENSIONS = (64, 128, 256)
@@ -14,6 +19,8 @@ DIMENSIONS = (64, 128, 256)
 
 
 def missing(options: ProviderOptions) -> str | None:
+    import importlib.util
+
     # Another model was asked for: quietly giving this one would rebuild an index with vectors nobody wanted.
     if options.model not in (None, MODEL):
         return f"static has one model, {MODEL}, and memorySearch.model asks for {options.model!r}"
@@ -38,26 +45,48 @@ class StaticProvider:
     model = MODEL
     max_input_tokens = 1_000_000  # a sum has no longest text; this is a number for those who cut texts
     max_batch_items = 1_000
-    advice = SearchAdvice(vector_weight=0.5, text_weight=0.5, min_score=0.25, scripts=frozenset({"LATIN"}))
 
-    def __init__(self, dims: int = DIMENSIONS[-1]) -> None:
+    def __init__(self, dims: int = DIMENSIONS[-1], words: str | None = None) -> None:
         self.dims = dims
+        self._words = None if words is None else Path(words)
+
+    @property
+    def advice(self) -> SearchAdvice:
+        from memslot import SearchAdvice
+
+        return SearchAdvice(vector_weight=0.5, text_weight=0.5, min_score=0.25, scripts=frozenset({"LATIN"}))
+
+    def quick_twin(self, folder: Path) -> tuple[str, Mapping[str, Any]]:
+        """Itself: it needs nothing of the host, only the words that were cut before, to be quick."""
+        words = folder / "static-words"
+        self._model().keep_words(words)
+        return f"{__name__}:StaticProvider", {"dims": self.dims, "words": str(words)}
+
+    def close(self) -> None:
+        """Keep the words that were met, where there is a place for them."""
+        if self._words is not None:
+            self._model().keep_words(self._words)
+
+    def _model(self) -> StaticModel:
+        from memslot_embed_providers.static.model import load_model
+
+        return load_model(self._words)
 
     def embed_query(self, text: str) -> Sequence[float]:
         return self.embed_documents([text])[0]
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
         """One row of length 1 each; a text without anything but white space gets zeros."""
-        from memslot_embed_providers.static.model import load_model, unit
+        from memslot_embed_providers.static.model import unit
 
         # An array is a sequence in all but name.
-        return cast(Sequence[Sequence[float]], unit(load_model().sums(texts)[:, : self.dims]))
+        return cast(Sequence[Sequence[float]], unit(self._model().sums(texts)[:, : self.dims]))
 
     def token_vectors(self, text: str) -> Sequence[Sequence[float]]:
         """One row of length 1 for each token of the text, in order: a dot product of two of them is their cosine.
 
         The model has no context: a token has the same vector in every text. A long word has several tokens.
         """
-        from memslot_embed_providers.static.model import load_model, unit
+        from memslot_embed_providers.static.model import unit
 
-        return cast(Sequence[Sequence[float]], unit(load_model().token_rows(text)[:, : self.dims]))
+        return cast(Sequence[Sequence[float]], unit(self._model().token_rows(text)[:, : self.dims]))

@@ -8,7 +8,8 @@ import click
 from memslot import MemorySearchOutcome, PluginContext, Session, clean_lines, print_json
 
 from memslot_memory_core.backend import backend_of
-from memslot_memory_core.outcome import does_cite, outcome_json
+from memslot_memory_core.outcome import does_cite, hit_lines, outcome_json
+from memslot_memory_core.quick_notes import keep_for_quick
 from memslot_memory_core.reading import MAX_LINES
 
 FRESH_SECONDS = 5.0
@@ -48,6 +49,7 @@ def make_search_command(ctx: PluginContext) -> click.Command:
             _print_outcome(outcome)
         if outcome.mode == "unavailable":
             raise click.exceptions.Exit(1)
+        keep_for_quick(ctx)
 
     return search
 
@@ -84,8 +86,9 @@ def make_get_command(ctx: PluginContext) -> click.Command:
 
 def _print_outcome(outcome: MemorySearchOutcome) -> None:
     for hit in outcome.hits:
-        click.echo(click.style(clean_lines(f"{hit.citation}  {hit.score:.2f}"), bold=True))
-        click.echo(clean_lines(hit.snippet))
+        heading, text = hit_lines(hit)
+        click.echo(click.style(heading, bold=True))
+        click.echo(text)
         if hit.explanation is not None:
             click.echo(click.style(f"  {_pairs(hit.explanation)}", dim=True))
         click.echo()

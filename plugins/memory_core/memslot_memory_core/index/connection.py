@@ -5,10 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 from itertools import islice
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import apsw
-from memslot import MemslotError, make_private_dir
+from memslot import MemslotError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 BUSY_MILLISECONDS = 10_000
 READ_BUSY_MILLISECONDS = 2_000
@@ -29,6 +32,9 @@ class IndexBusyError(IndexFault):
 class IndexTooNewError(IndexFault):
     """The index was written by a newer memslot."""
 
+
+_CACHE_KIB = 32 * 1024
+"""Memory is taken as pages are read. With SQLite's usual 2 MB every search of a large index reads from the system."""
 
 DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError)
 """What SQLite raises for a file that is no database, or no longer a whole one."""
@@ -53,6 +59,7 @@ def _open(file: Path, busy_milliseconds: int) -> apsw.Connection:
         db.execute("PRAGMA synchronous = NORMAL")
         db.execute("PRAGMA foreign_keys = ON")
         db.execute("PRAGMA trusted_schema = OFF")
+        db.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
     except BaseException:
         db.close()
         raise
@@ -67,7 +74,7 @@ def open_to_read(file: Path) -> apsw.Connection:
     try:
         return _open(file, READ_BUSY_MILLISECONDS)
     except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError):
-        if Path(f"{file}-wal").exists():
+        if os.path.exists(f"{file}-wal"):  # noqa: PTH110 (pathlib takes longer to import than an index to open)
             raise
     # Without a log beside it, and in a folder nobody can write to, the file cannot change under us.
     from urllib.parse import quote
@@ -86,6 +93,8 @@ def damage_in(db: apsw.Connection, most: int = 10) -> list[str]:
 def _make_private(file: Path) -> None:
     if file.exists():
         return
+    from memslot import make_private_dir
+
     make_private_dir(file.parent)
     # SQLite gives the files beside it (-wal, -shm) the mode of the database itself.
     # Only a file of our own making may be closed here: closing one that SQLite has open would drop its locks.
@@ -96,7 +105,7 @@ def _make_private(file: Path) -> None:
 def file_identity(file: Path) -> tuple[int, int] | None:
     """Tells a file from another one of the same name; None where there is none."""
     try:
-        status = file.stat()
+        status = os.stat(file)  # noqa: PTH116 (a path may be given as text)
     except OSError:
         return None
     return status.st_dev, status.st_ino
@@ -115,5 +124,5 @@ def move_aside(file: Path) -> Path:
         else:
             file.replace(aside)
     for suffix in ("-wal", "-shm"):
-        Path(f"{file}{suffix}").unlink(missing_ok=True)
+        file.with_name(f"{file.name}{suffix}").unlink(missing_ok=True)
     return aside

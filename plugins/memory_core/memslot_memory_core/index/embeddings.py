@@ -21,6 +21,7 @@ from memslot import (
     embed_in_batches,
 )
 
+from memslot_memory_core.index.facts import Facts
 from memslot_memory_core.index.generation import Tables
 from memslot_memory_core.index.schema import transaction
 
@@ -36,6 +37,9 @@ _AT_ONCE = 500
 _MOST_FAILURES = 24
 """As many requests may fail before a provider counts as one that takes nothing; ten find one text among 512."""
 _WORTH_COUNTING = 10_000
+_COUNTED = "embeddings_counted"
+"""The fact that holds how many vectors there were, and the id of the newest then."""
+_NEWEST = "SELECT coalesce(max(id), 0) FROM embeddings"
 _USE_COUNTS_AFTER = 3600
 """Seconds: a use is written down only if the last one is older, so that reading does not become writing."""
 
@@ -230,7 +234,7 @@ def _embed_all(
 
 def prune(db: apsw.Connection, generations: Sequence[int], keep: int) -> int:
     """Drop vectors that no chunk uses, oldest use first, until `keep` are left of all; tells how many went."""
-    count = int(db.execute("SELECT count(*) FROM embeddings").get)
+    count = _count(db)
     surplus = count - keep
     if surplus <= 0:
         return 0
@@ -247,4 +251,25 @@ def prune(db: apsw.Connection, generations: Sequence[int], keep: int) -> int:
             f"DELETE FROM embeddings WHERE id IN (SELECT e.id FROM embeddings e {where} ORDER BY e.used_at LIMIT ?)",
             (surplus,),
         )
-        return db.changes()
+        gone = db.changes()
+        _note_count(db)
+        return gone
+
+
+def _count(db: apsw.Connection) -> int:
+    """How many vectors there are, which takes no time.
+
+    They are counted once. From then on ids tell: each new vector has the next one, and none goes but in `prune`.
+    """
+    counted = Facts(db).read(_COUNTED)
+    if counted is None:
+        with transaction(db):
+            counted = _note_count(db)
+    count, newest = counted
+    return int(count + db.execute(_NEWEST).get - newest)
+
+
+def _note_count(db: apsw.Connection) -> list[int]:
+    counted = [int(db.execute("SELECT count(*) FROM embeddings").get), int(db.execute(_NEWEST).get)]
+    Facts(db).write(_COUNTED, counted)
+    return counted

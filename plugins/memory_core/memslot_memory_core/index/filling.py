@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import TYPE_CHECKING, Literal
@@ -22,21 +22,22 @@ from memslot_memory_core.index.embeddings import (
 from memslot_memory_core.index.generation import Generation
 from memslot_memory_core.index.identity import Identity
 from memslot_memory_core.index.preparing import IndexedFile, Sources, Unchanged
-from memslot_memory_core.index.report import Progress, SyncProgress, SyncReport
+from memslot_memory_core.index.report import Look, Progress, SyncProgress, SyncReport
 from memslot_memory_core.index.schema import transaction
 from memslot_memory_core.index.vector_tables import VectorTables
 from memslot_memory_core.index.writing import Engines, Piece, Prepared, remove_file, touch_file, write_file
 
 if TYPE_CHECKING:
-    from memslot_memory_core.sources.files import SourceFile
+    from memslot_memory_core.sources.files import Discovery, SourceFile
 
 _Name = tuple[str, str]
 """A file's source and path."""
 _named, _stamped = itemgetter(0, 1), itemgetter(0, 1, 3)
 """Of a SourceFile: its name, and its name with its stamp."""
-_CHUNKS_AT_ONCE = 512
+_CHUNKS_AT_ONCE = 2048
+"""Where nobody embeds: FTS5 writes the words of a transaction as a piece of its own, and merges pieces later."""
 _CHARACTERS_AT_ONCE = 4_000_000
-_SECONDS_PER_TRANSACTION = 0.1
+_SECONDS_PER_TRANSACTION = 0.5
 """A transaction holds whole files; several of them while they are written faster than this."""
 
 
@@ -65,7 +66,7 @@ class _Tally:
 
 
 class Filling:
-    """One pass over the sources for one generation."""
+    """One pass over the sources for one generation; with `near` over what has changed at these places of the disk."""
 
     def __init__(
         self,
@@ -76,6 +77,7 @@ class Filling:
         vectors: VectorTables,
         progress: Progress | None,
         limits: Limits,
+        near: Collection[str] | None = None,
     ) -> None:
         self._db = db
         self._tables = target.tables
@@ -87,6 +89,7 @@ class Filling:
         self._engines = Engines()
         self._progress = progress
         self._limits = limits
+        self._near = near
         self._tally = _Tally()
         self._stopped: Literal["time", "outage"] | None = None
         """Why embedding ended before all texts were embedded."""
@@ -97,10 +100,10 @@ class Filling:
 
     def run(self) -> SyncReport:
         tally = self._tally
-        discovery = self._sources.discover()
-        tally.problems += discovery.problems
         waiting = self._waiting_files()
-        due, gone = self._compare(discovery.files, waiting)
+        discovery = self._discover(waiting)
+        tally.problems += discovery.problems
+        due, gone = self._compare(discovery, waiting)
         tally.unchanged = len(discovery.files) - len(due)
         self._engines = self._vectors.for_writing(self._db, self._target)
         self._remove(gone, discovery.unread)
@@ -116,15 +119,16 @@ class Filling:
         if self._stopped is not None and self._lost_vectors():
             # What lacks its vector is found by words meanwhile; a new generation waits for it, so as not to lose any.
             tally.complete = tally.complete and self._stopped == "outage" and self._target.state != "building"
+        is_whole = discovery.within is None
         return SyncReport(
             indexed=tally.indexed,
             removed=tally.removed,
-            unchanged=tally.unchanged,
+            unchanged=tally.unchanged if is_whole else self._count() - tally.indexed,
             embedded=tally.embedded,
             complete=tally.complete,
             problems=tally.problems,
             out_of_time=self._stopped == "time",
-            skipped_links=discovery.skipped_links,
+            look=Look(discovery.skipped_links, discovery.doubles, discovery.problems) if is_whole else None,
         )
 
     def _tell(self, done: int, total: int) -> None:
@@ -133,17 +137,34 @@ class Filling:
 
     # What is due
 
-    def _compare(self, files: Sequence[SourceFile], waiting: set[_Name]) -> tuple[Sequence[SourceFile], set[_Name]]:
+    def _discover(self, waiting: set[_Name]) -> Discovery:
+        if self._near is None:
+            return self._sources.discover()
+        return self._sources.discover([*self._near, *(self._sources.place_of(*name) for name in waiting)])
+
+    def _compare(self, discovery: Discovery, waiting: set[_Name]) -> tuple[Sequence[SourceFile], set[_Name]]:
         """The files to read, in their order, and the names of those that are gone."""
         # Whole sets, and nothing made of a row that is as it was: mostly all of them are.
-        there = set(self._db.execute(f"SELECT source, path, stamp FROM {self._tables.files}"))
-        found = dict(zip(map(_stamped, files), files, strict=True))
+        there = set(self._rows(discovery.within))
+        found = dict(zip(map(_stamped, discovery.files), discovery.files, strict=True))
         new = found.keys() - there
         if not new and not waiting and len(there) == len(found):
             return [], set()
         changed = [file for key, file in found.items() if key in new or key[:2] in waiting]
         due = [file for file in changed if self._is_due(file, waiting)]
         return due, {key[:2] for key in there - found.keys()} - {_named(file) for file in changed}
+
+    def _rows(self, within: Sequence[_Name] | None) -> Iterable[tuple[str, str, str]]:
+        """Source, path and stamp of all files of the index, or of those at some paths and below."""
+        every = f"SELECT source, path, stamp FROM {self._tables.files}"
+        if within is None:
+            return self._db.execute(every)
+        # What begins with "a/" is what comes from "a/" on and before "a0": the slash and the nought are neighbours.
+        some = f"{every} WHERE source = ?1 AND (path = ?2 OR (path >= ?2 || '/' AND path < ?2 || '0'))"
+        return [row for name in within for row in self._db.execute(some, name)]
+
+    def _count(self) -> int:
+        return int(self._db.execute("SELECT files FROM generations WHERE id = ?", (self._target.number,)).get)
 
     def _known_file(self, file: SourceFile) -> IndexedFile | None:
         columns = "id, source, path, stamp, hash, resume"

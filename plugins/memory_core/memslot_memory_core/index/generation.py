@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import apsw
 
 from memslot_memory_core.index import keywords
+from memslot_memory_core.records import dataclass
 
 State = Literal["live", "building", "retired"]
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
-
-from memslot import EmbeddingProvider, MemorySearch, key_of
+from typing import TYPE_CHECKING, Any
 
 from memslot_memory_core.index.terms import VERSION
+from memslot_memory_core.records import dataclass
+
+if TYPE_CHECKING:
+    from memslot import EmbeddingProvider, MemorySearch
 
 _VECTOR_PARTS = ("provider", "model", "key", "dims")
 _NAMES = {
@@ -42,6 +43,8 @@ class Identity:
         tokens, overlap, named = settings.chunking.tokens, settings.chunking.overlap, tuple(sorted(sources))
         if provider is None:
             return cls(None, None, None, None, tokens, overlap, named)
+        from memslot import key_of
+
         return cls(provider.id, provider.model, key_of(provider), provider.dims, tokens, overlap, named)
 
     @classmethod
@@ -49,7 +52,7 @@ class Identity:
         return cls(**{"words": 0, **data, "sources": tuple(data["sources"])})
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        return {**vars(self)}
 
     @property
     def space(self) -> tuple[str, str, str] | None:

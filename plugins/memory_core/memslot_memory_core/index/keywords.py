@@ -9,21 +9,24 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import Protocol
 from weakref import WeakKeyDictionary
 
 import apsw
 
+from memslot_memory_core.index.keyword_lists import score_listed
 from memslot_memory_core.index.keyword_scoring import FEW_ROWS, FUNCTION, Weighed, inverse_frequency, teach, weights_for
 from memslot_memory_core.index.stop_words import LIGHT
 from memslot_memory_core.index.terms import TOKENIZER, QueryTerms, index_text
 from memslot_memory_core.index.word_shares import read_stretches, to_count
+from memslot_memory_core.records import dataclass
 
 Read = Callable[[Sequence[int]], Mapping[int, str]]
 """Gives the texts of rows, as they were given to `add`."""
 
 MOST_TERMS = 64  # asked for in one search
 _FEW_MATCHES = 1000  # ranking so many rows costs less than thinking about it
+_WORTH_LEAVING = 10_000  # entries of common words: leaving out fewer saves less than full scores for the best rows cost
 _MOST_MATCHES = 0.3  # of all rows: past that the plain query is as fast
 _LEFT_OUT = 0.3  # of the query's weight: what the common words that are left out may add to a row
 _SURE = 24  # hits that nothing unseen is likely to outdo; the ones behind them are the best of what was seen
@@ -162,6 +165,41 @@ def weigh(db: apsw.Connection, table: str, terms: QueryTerms) -> Weighed:
     )
 
 
+class Scores(Protocol):
+    """The BM25 scores of a query."""
+
+    def best(self, limit: int) -> Sequence[tuple[int, float]]:
+        """The rows that score best, best first."""
+
+    def of(self, rowids: Sequence[int]) -> dict[int, float]:
+        """The score of each of these rows; 0.0 where none of the words occurs."""
+
+
+def ask(db: apsw.Connection, table: str, query: Weighed, *, read: Read | None = None) -> Scores:
+    """Look for a query's words, whichever way takes the least time; `read` may be needed for it."""
+    if query.asked and len(_rarer(query)) == len(query.asked):
+        listed = score_listed(db, table, query)
+        if listed is not None:
+            return listed
+    return _Ranking(db, table, query, read)
+
+
+@dataclass(frozen=True)
+class _Ranking:
+    """Scores by FTS5's own ranking."""
+
+    db: apsw.Connection
+    table: str
+    query: Weighed
+    read: Read | None
+
+    def best(self, limit: int) -> Sequence[tuple[int, float]]:
+        return search(self.db, self.table, self.query, limit, read=self.read).hits
+
+    def of(self, rowids: Sequence[int]) -> dict[int, float]:
+        return score(self.db, self.table, self.query, rowids, read=self.read)
+
+
 def search(
     db: apsw.Connection, table: str, query: Weighed, limit: int, *, read: Read | None = None, exact: bool = False
 ) -> KeywordHits:
@@ -225,8 +263,10 @@ def _rarer(query: Weighed) -> tuple[str, ...]:
     matches = 0
     for number, stem in enumerate(query.asked):
         few = matches + query.frequency[stem] <= _FEW_MATCHES
-        if number and not few and query.ceiling(query.asked[number:]) <= _LEFT_OUT * query.sum_idf:
-            return query.asked[:number]
+        left = query.asked[number:]
+        if number and not few and query.ceiling(left) <= _LEFT_OUT * query.sum_idf:
+            worth_it = sum(query.frequency[each] for each in left) >= _WORTH_LEAVING
+            return query.asked[:number] if worth_it else query.asked
         matches += query.frequency[stem]
         if not few and matches > _MOST_MATCHES * query.rows:
             break

@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-
-from memslot import make_private_dir
+from typing import TYPE_CHECKING
 
 from memslot_memory_core.index.connection import IndexBusyError, IndexFault
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _PAUSE_SECONDS = 0.05
 
@@ -18,6 +19,7 @@ _PAUSE_SECONDS = 0.05
 def writer_lock(file: Path, *, wait_seconds: float, cancelled: Callable[[], bool] | None = None) -> Iterator[None]:
     """Hold the lock beside the index. The system lets go of it when a process dies, however it dies."""
     import filelock
+    from memslot import make_private_dir
 
     lock = filelock.FileLock(file.with_name(f"{file.name}.lock"), mode=0o600, thread_local=False)
     deadline = time.monotonic() + wait_seconds

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,8 +57,22 @@ class Sources:
         """What an index of these sources, made with this pipeline, is."""
         return Identity.of(self._settings, self.names, None if pipeline is None else pipeline.provider)
 
-    def discover(self) -> Discovery:
-        return discover(self.workspace, extra_paths=self._settings.extra_paths, sessions_dir=self.sessions_dir)
+    def discover(self, near: Collection[str] | None = None) -> Discovery:
+        """All files that are there; with `near` those at these places of the disk, if they alone can be looked at."""
+        extra_paths, sessions_dir = self._settings.extra_paths, self.sessions_dir
+        if near is not None:
+            from memslot_memory_core.sources.changed import look_at
+
+            found = look_at(self.workspace, near, extra_paths=extra_paths, sessions_dir=sessions_dir)
+            if found is not None:
+                return found
+        return discover(self.workspace, extra_paths=extra_paths, sessions_dir=sessions_dir)
+
+    def place_of(self, source: str, path: str) -> str:
+        """Where on the disk a file of the index is, or was."""
+        if source == "sessions" and self.sessions_dir is not None:
+            return str(self.sessions_dir / path.removeprefix("sessions/"))
+        return str(self.workspace / path)
 
     def find(self, path: str) -> SourceFile | None:
         """The file of that path, if it is one of those that are indexed."""

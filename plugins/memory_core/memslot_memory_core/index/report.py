@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Progress = Callable[["SyncProgress"], None]
+LOOK = "look"
+"""The fact that holds what the last look at all files showed."""
+_MOST_PROBLEMS = 50
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,18 @@ class Mismatch:
 
 
 @dataclass(frozen=True)
+class Look:
+    """What a look at all files showed beside the files: links, files with a second name, what could not be read."""
+
+    links: int = 0
+    doubles: int = 0
+    problems: Sequence[str] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        return {"links": self.links, "doubles": self.doubles, "problems": list(self.problems)[:_MOST_PROBLEMS]}
+
+
+@dataclass(frozen=True)
 class SyncReport:
     """What changed, and what did not work; `complete` is false where a limit or a cancellation ended it early."""
 
@@ -60,7 +75,8 @@ class SyncReport:
     seconds: float = 0.0
     out_of_time: bool = False
     """Whether a provider was still asked when the time was up."""
-    skipped_links: int = 0
+    look: Look | None = None
+    """None where only some paths were looked at."""
 
     @property
     def changed(self) -> bool:

@@ -6,8 +6,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import apsw
 
@@ -27,6 +26,10 @@ from memslot_memory_core.index.facts import Facts
 from memslot_memory_core.index.generation import Generation
 from memslot_memory_core.index.lock import writer_lock
 from memslot_memory_core.index.schema import is_prepared, prepare, transaction
+from memslot_memory_core.records import dataclass
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _MOST_IDLE = 8
 
@@ -49,8 +52,15 @@ class IndexFile:
         self._lock = threading.Lock()
         self._idle: list[apsw.Connection] = []
         self._opened_as: tuple[int, int] | None = None
+        self._filled: tuple[int, int] | None = None
+        """The file that was seen to be ours, with files in it."""
         self._damaged: tuple[int, int] | None = None
         self._closed = False
+
+    @property
+    def was_filled(self) -> bool:
+        """Whether the file that is there now was seen with something in it."""
+        return self._filled is not None and file_identity(self.file) == self._filled
 
     @contextmanager
     def snapshot(self) -> Iterator[Snapshot | None]:
@@ -64,8 +74,10 @@ class IndexFile:
             try:
                 with _read_transaction(db):
                     live = generations.find(db, "live") if is_prepared(db) else None
-                    if live is not None:
+                    if live is not None and self._filled != identity:
                         self._check_owner(db)
+                        if live.synced_at is not None or live.files > 0:
+                            self._filled = identity
                     yield None if live is None else Snapshot(db, live)
             except BaseException:
                 _close(db)
@@ -218,6 +230,7 @@ def _read_transaction(db: apsw.Connection) -> Iterator[None]:
     db.execute("BEGIN")
     try:
         yield
+        db.execute("COMMIT")  # keeps what was made in the connection's temporary space
     finally:
         with contextlib.suppress(apsw.Error):
             if db.in_transaction:

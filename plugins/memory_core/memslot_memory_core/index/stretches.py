@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from memslot_memory_core.index.keyword_scripts import script_of, units
@@ -22,6 +21,7 @@ from memslot_memory_core.index.stop_words import (
     WEAK_IN_CHINESE,
     cuts,
 )
+from memslot_memory_core.records import dataclass
 
 _FIRST_SYLLABLE = 0xAC00
 _VOWELS, _FINALS = 21, 28

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from typing import Any
 
 import apsw
 from memslot import EmbeddingPipeline
@@ -18,7 +19,7 @@ from memslot_memory_core.index.filling import Filling, Limits
 from memslot_memory_core.index.generation import Generation
 from memslot_memory_core.index.identity import Identity
 from memslot_memory_core.index.preparing import Sources
-from memslot_memory_core.index.report import Mismatch, Progress, SyncReport
+from memslot_memory_core.index.report import LOOK, Look, Mismatch, Progress, SyncReport
 from memslot_memory_core.index.schema import transaction
 from memslot_memory_core.index.store import IndexFile
 from memslot_memory_core.index.vector_tables import VectorTables
@@ -53,6 +54,7 @@ class Synchronizer:
         self,
         embedder: Embedder,
         *,
+        near: Collection[str] | None = None,
         force: bool = False,
         every_growth: bool = False,
         progress: Progress | None = None,
@@ -62,8 +64,10 @@ class Synchronizer:
     ) -> SyncReport:
         """Bring the index up to date; `force` builds it anew beside the old one.
 
-        `every_growth` also takes transcripts that grew by less than the settings wait for. Raises IndexBusyError
-        when another process is at it, and IndexFault where the index cannot be written.
+        `near` are the places on the disk where something has changed, if all of them are known; what lies elsewhere
+        is then looked at only where there is need. `every_growth` also takes transcripts that grew by less than the
+        settings wait for. Raises IndexBusyError when another process is at it, and IndexFault where the index cannot
+        be written.
         """
         started = time.monotonic()
         deadline = None if seconds is None else started + seconds
@@ -72,23 +76,31 @@ class Synchronizer:
             self._embeddings.attach(db)
             try:
                 limits = Limits(cancelled, deadline, every_growth or force)
-                report = self._run(db, embedder, force, progress, limits)
+                report = self._run(db, embedder, None if force else near, force, progress, limits)
             finally:
                 self._embeddings.attach(None)
         return replace(report, seconds=time.monotonic() - started)
 
     def _run(
-        self, db: apsw.Connection, embedder: Embedder, force: bool, progress: Progress | None, limits: Limits
+        self,
+        db: apsw.Connection,
+        embedder: Embedder,
+        near: Collection[str] | None,
+        force: bool,
+        progress: Progress | None,
+        limits: Limits,
     ) -> SyncReport:
         if force and damage_in(db, 1):
             # What all generations share would stay as it is.
             raise apsw.CorruptError("the index is damaged")
         rebuild.clean_up(db, self._vectors)
         target, mismatch = self._target(db, embedder, force)
-        filling = Filling(db, target, self._sources, embedder, self._vectors, progress, limits)
+        looked = self._looked_at_all(db, target)
+        near = None if looked is None else near
+        filling = Filling(db, target, self._sources, embedder, self._vectors, progress, limits, near)
         report = filling.run()
         is_new = target.state == "building"
-        problems = [*report.problems]
+        problems = [*report.problems] if looked is None or report.look else [*looked, *report.problems]
         if mismatch is not None:
             problems.append(mismatch.sentence)
         report = replace(report, problems=problems, mismatch=mismatch, rebuilt=is_new and report.complete)
@@ -145,17 +157,38 @@ class Synchronizer:
         return live, Mismatch(there.differences(wanted), cost.chunks, cost.tokens, wanted.provider)
 
     @staticmethod
+    def _looked_at_all(db: apsw.Connection, target: Generation) -> Sequence[str] | None:
+        """What the last look at all files could not read; None where some of them may be unknown to the generation.
+
+        Where one file has two names it is known by one of them, and may have to be known by the other any time.
+        """
+        look = Facts(db).read(LOOK)
+        if look is None or not look["complete"] or look["doubles"]:
+            return None
+        if target.state != "live" or target.synced_at is None:
+            return None
+        problems: list[str] = look["problems"]
+        return problems
+
+    @staticmethod
     def _was_same(db: apsw.Connection, now: Generation, report: SyncReport) -> bool:
         """Whether the index says all that this look at the disk found out, or as good as all."""
+        facts = Facts(db)
+        if facts.problems() != list(report.problems):
+            return False
+        if report.look is None:
+            return True
         ago = None if now.synced_at is None else time.time() - now.synced_at
-        return ago is not None and 0 <= ago < _SAME_MOMENT_SECONDS and Facts(db).problems() == list(report.problems)
+        is_recent = ago is not None and 0 <= ago < _SAME_MOMENT_SECONDS
+        return is_recent and facts.read(LOOK) == _told(report, report.look)
 
     def _settle(self, db: apsw.Connection, target: Generation, report: SyncReport) -> None:
         """What is due once the rows are right: the vector tables' shape, unused vectors, the time."""
         now = generations.by_number(db, target.number)
-        if now is None:
+        if now is None or (report.look is None and not report.changed and self._was_same(db, now, report)):
             return
-        self._vectors.settle(db, now, changed=report.changed)
+        # Whether a table should have another shape can wait: finding out takes as long as the table is large.
+        self._vectors.settle(db, now, changed=report.changed and report.look is not None)
         if report.changed:
             prune(db, generations.numbers(db), self._keep_embeddings)
         elif self._was_same(db, now, report):
@@ -164,6 +197,12 @@ class Synchronizer:
             if report.complete:
                 db.execute("UPDATE generations SET synced_at = ? WHERE id = ?", (time.time(), target.number))
             Facts(db).write_problems(report.problems)
-            Facts(db).write("skipped_links", report.skipped_links)
+            if report.look is not None:
+                Facts(db).write(LOOK, _told(report, report.look))
         if report.changed:
             db.execute("PRAGMA optimize")
+
+
+def _told(report: SyncReport, look: Look) -> dict[str, Any]:
+    """What is remembered of a look, and whether all that it found is in the index."""
+    return {**look.to_json(), "complete": report.complete}

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import re
 import threading
-from dataclasses import dataclass, field
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, cast
 
 from memslot_memory_core.index.keyword_scripts import fold, script_of, spread, unspaced
 from memslot_memory_core.index.stop_words import OTHER, latin_stop_words
 from memslot_memory_core.index.stretches import Stretch, cut_runs, whole
+from memslot_memory_core.records import dataclass, field
 
 if TYPE_CHECKING:
     import apsw
@@ -38,15 +39,13 @@ _JOINS = (b"aA", b"aa0", b"Aa0", b"AA0")
 # What may be a letter to FTS5, so that a part put beside it would grow together with it: all but ASCII marks, spaces,
 # and the punctuation of texts and of East Asia.
 _LETTER = r"[A-Za-z0-9\x80-\xaa\xac-\xba\xbc-\u1fff\u2070-\u2fff\u3005-\u3007\u3021-\U0010ffff]"
-_JOINED = re.compile(
-    rf"(?<!{_LETTER})(?=[A-Za-z0-9]*?(?:[a-z][A-Z]|[A-Za-z]{{2}}[0-9]))[A-Za-z0-9]{{3,40}}(?!{_LETTER})"
-)
-_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_JOINED = rf"(?<!{_LETTER})(?=[A-Za-z0-9]*?(?:[a-z][A-Z]|[A-Za-z]{{2}}[0-9]))[A-Za-z0-9]{{3,40}}(?!{_LETTER})"
+_PART = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+"
 _MAX_PARTS = 6
 # don't, we'll, Anna's; l'eau, dell'arte. The short half says nothing.
-_CONTRACTED = re.compile(r"(?<!\w)(?:\w+n't|(\w+)'(?:s|d|m|ll|re|ve))(?!\w)", re.IGNORECASE)
-_ELIDED = re.compile(r"(?<!\w)(?:[cdjlmnst]|qu|dell|all|nell|sull|un)'(?=\w)", re.IGNORECASE)
-_BREAK = re.compile(r"[,;:!?()\[\]{}\"\n]|\.\s")
+_CONTRACTED = r"(?i)(?<!\w)(?:\w+n't|(\w+)'(?:s|d|m|ll|re|ve))(?!\w)"
+_ELIDED = r"(?i)(?<!\w)(?:[cdjlmnst]|qu|dell|all|nell|sull|un)'(?=\w)"
+_BREAK = r"[,;:!?()\[\]{}\"\n]|\.\s"
 
 
 @dataclass(frozen=True)
@@ -95,15 +94,23 @@ def index_text(text: str) -> str:
     """What FTS5 is given for a text."""
     if not text.isascii():
         text = unspaced().sub(lambda run: spread(run[0]), fold(text))
+    return _compiled(_JOINED).sub(_with_parts, text) if _may_be_joined(text) else text
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """A pattern, once a text needs it: to compile them all takes as long as a search."""
+    return re.compile(pattern)
+
+
+def _may_be_joined(text: str) -> bool:
     shape = text.encode("latin-1", "replace").translate(_SHAPE)
-    if any(join in shape for join in _JOINS):
-        text = _JOINED.sub(_with_parts, text)
-    return text
+    return any(join in shape for join in _JOINS)
 
 
 def stems(text: str) -> list[str]:
     """The tokens that the index holds of a text, in their order."""
-    return _tokens(index_text(text))
+    return tokens(index_text(text))
 
 
 def query_terms(query: str) -> QueryTerms:
@@ -161,7 +168,7 @@ class _Found:
         term = Term(word.stem, word.plain, word.script, number, word.written[:1].isupper())
         self.terms.setdefault(term.stem, term)
         parts = [part.lower() for part in _parts(word.written)]
-        instead = tuple(Term(_tokens(part)[0], part, script_of(part)) for part in parts)
+        instead = tuple(Term(tokens(part)[0], part, script_of(part)) for part in parts)
         if instead:
             self.compounds.append(Compound((term.stem,), instead))
 
@@ -187,7 +194,9 @@ def _read(query: str) -> tuple[list[_Word], list[str]]:
     if not query.isascii():
         runs = unspaced().findall(query)
         query = unspaced().sub(" ; ", query)  # words on either side are no neighbours
-    text = _ELIDED.sub(" ", _CONTRACTED.sub(r" \1 ", query))
+    text = query
+    if "'" in query:
+        text = _compiled(_ELIDED).sub(" ", _compiled(_CONTRACTED).sub(r" \1 ", query))
     plain = _offset_tokens(text, stemmed=False)
     if not plain:  # `don't` is the whole question
         text = query
@@ -198,16 +207,17 @@ def _read(query: str) -> tuple[list[_Word], list[str]]:
     end = 0
     for (start, stop, bare), (_, _, stem) in zip(plain, stemmed, strict=True):
         between = encoded[end:start].decode(errors="replace")
-        words.append(_Word(encoded[start:stop].decode(), bare, stem, script_of(bare), bool(_BREAK.search(between))))
+        breaks = between not in ("", " ") and _compiled(_BREAK).search(between) is not None
+        words.append(_Word(encoded[start:stop].decode(), bare, stem, script_of(bare), breaks))
         end = stop
     return words, runs
 
 
 def _parts(word: str) -> list[str]:
     """The words inside `camelCase` or `word15`; none for what looks like a code or a hash."""
-    if not _JOINED.fullmatch(word):
+    if not _may_be_joined(word) or not _compiled(_JOINED).fullmatch(word):
         return []
-    parts: list[str] = _PART.findall(word)
+    parts: list[str] = _compiled(_PART).findall(word)
     numbers = sum(part.isdigit() for part in parts)
     if not 2 <= len(parts) <= _MAX_PARTS or numbers > 1:
         return []
@@ -218,7 +228,7 @@ def _parts(word: str) -> list[str]:
 
 
 def _with_parts(found: re.Match[str]) -> str:
-    return " ".join([found[0], *_parts(found[0])])
+    return " ".join([found[0], *dict.fromkeys(_parts(found[0]))])
 
 
 class _Tokenizers(threading.local):
@@ -243,7 +253,7 @@ def _ready() -> _Tokenizers:
     return _tokenizers
 
 
-def _tokens(text: str) -> list[str]:
+def tokens(text: str) -> list[str]:
     ready = _ready()
     found = ready.stemmed(text.encode(errors="replace"), ready.reason, None, include_offsets=False)
     return [token for (token,) in cast("list[tuple[str]]", found)]

@@ -1,4 +1,4 @@
-"""Tells when notes or transcripts change on disk, so that a sync follows by itself."""
+"""Tells where notes or transcripts change on disk, so that a sync follows by itself and looks only there."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import logging
 import os
 import stat
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,8 +15,10 @@ from memslot_memory_core.sources.roots import MARKDOWN, TRANSCRIPT, ExtraPathLik
 logger = logging.getLogger("memslot.plugin.memory-core")
 
 _SUFFIXES = (*MARKDOWN, *TRANSCRIPT)
+_STEP_MS = 250
+"""How often to ask the system what it has noticed: a search that comes before all is quiet can then name it."""
 _LONGEST_WAIT = 10
-"""Times the quiet period: a file that is written without pause is indexed all the same."""
+"""Times the step: what goes on without pause is told all the same."""
 _RETRY_SECONDS = 5.0
 _LOOK_SECONDS = 1.0
 """How often to see whether there are other folders to watch."""
@@ -71,17 +73,37 @@ def _may_be_folder(path: Path, below: bool) -> bool:
     return not path.suffix or path.is_dir() or (below and not os.path.lexists(path))
 
 
-class Watcher:
-    """Calls back after each burst of changes. Where the system cannot notify, it looks again and again."""
+def _must_poll() -> bool:
+    """Whether the system is one that does not notify, or somebody has said so, in the way that watchfiles knows."""
+    said = os.environ.get("WATCHFILES_FORCE_POLLING", "").lower()
+    if said:
+        return said not in ("false", "disable", "disabled")
+    return hasattr(os, "uname") and "microsoft-standard" in os.uname().release.lower()
 
-    def __init__(self, folders: Callable[[], WatchedFolders], on_change: Callable[[], None], quiet_ms: int) -> None:
+
+class Watcher:
+    """Calls back soon after each change, with the paths, or with None where it cannot name them all.
+
+    It cannot when a watch has just begun, after an error, and where the system does not notify: then it looks again
+    and again at times, and might take two changes for one.
+    """
+
+    def __init__(
+        self, folders: Callable[[], WatchedFolders], on_change: Callable[[Collection[str] | None], None], step_ms: int
+    ) -> None:
         self._folders = folders
         self._on_change = on_change
-        self._quiet_ms = max(10, quiet_ms)
+        self._step_ms = min(max(10, step_ms), _STEP_MS)
         self._stop = threading.Event()
         self._restart = threading.Event()
         self._threads: list[threading.Thread] = []
+        self._begun: set[bool] = set()
         self.is_polling = False
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether it will name whatever changes from now on."""
+        return len(self._begun) == 2 and not self.is_polling
 
     def start(self) -> None:
         self._threads.append(threading.Thread(target=self._run, name="memslot-watch", daemon=True))
@@ -102,7 +124,8 @@ class Watcher:
                 return
             wanted = self._folders()
             numbers, folders = wanted.numbers(), wanted.existing()
-            self.is_polling = False
+            self.is_polling = _must_poll()
+            self._begun.clear()
             deep = threading.Thread(
                 target=self._watch, args=(folders.deep, True, numbers), name="memslot-watch-below", daemon=True
             )
@@ -114,54 +137,58 @@ class Watcher:
     def _watch(self, folders: Sequence[Path], below: bool, numbers: Sequence[int | None]) -> None:
         """Until told to stop, or until the folders to watch are others."""
         if not folders:
+            self._begun.add(below)
             while not self._restart.wait(_LOOK_SECONDS):
                 self._look_for_others(numbers)
             return
         import watchfiles
 
-        is_new = True
         while not self._restart.is_set():
+            is_new = True
             try:
                 for changes in watchfiles.watch(
                     *folders,
                     watch_filter=None,
-                    step=self._quiet_ms,
-                    debounce=self._quiet_ms * _LONGEST_WAIT,
+                    step=self._step_ms,
+                    debounce=self._step_ms * _LONGEST_WAIT,
                     stop_event=self._restart,
                     rust_timeout=int(_LOOK_SECONDS * 1000),
                     yield_on_timeout=True,
                     raise_interrupt=False,
-                    force_polling=self.is_polling or None,
+                    force_polling=self.is_polling,
                     recursive=below,
                     ignore_permission_denied=True,
                 ):
                     if is_new:
                         # What has changed before this watch began, nobody has told.
-                        self._tell()
                         is_new = False
+                        self._begun.add(below)
+                        self._tell(None)
                     elif changes:
                         self._report([path for _, path in changes], below)
                     self._look_for_others(numbers)
                 return
             except (OSError, RuntimeError) as error:
-                # Too many watches, a network drive, a folder that has just gone: polling works on all but the last.
-                if not self.is_polling:
+                self._begun.discard(below)
+                if is_new and not self.is_polling:
+                    # Too many watches, a network drive, a folder that has just gone: polling works on all but the last.
                     logger.info("watching by polling, since the system does not notify: %s", error)
-                self.is_polling = True
+                    self.is_polling = True
                 if self._restart.wait(_RETRY_SECONDS if not any(f.is_dir() for f in folders) else 0.2):
                     return
 
     def _report(self, paths: Sequence[str], below: bool) -> None:
-        if any(path.lower().endswith(_SUFFIXES) or _may_be_folder(Path(path), below) for path in paths):
-            self._tell()
+        told = {path for path in paths if path.lower().endswith(_SUFFIXES) or _may_be_folder(Path(path), below)}
+        if told:
+            self._tell(None if self.is_polling else told)
 
     def _look_for_others(self, numbers: Sequence[int | None]) -> None:
         """A folder that was made, deleted or replaced is to be watched, or no longer: `memory`, an extra path."""
         if self._folders().numbers() != numbers:
             self._restart.set()
 
-    def _tell(self) -> None:
+    def _tell(self, paths: Collection[str] | None) -> None:
         try:
-            self._on_change()
+            self._on_change(paths)
         except Exception:
             logger.exception("what follows a change on disk failed")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import apsw
 
 from memslot_memory_core.index import keywords
 from memslot_memory_core.index.generation import Tables
+from memslot_memory_core.records import dataclass
 
 
 @dataclass(frozen=True)
@@ -64,9 +64,13 @@ def write_file(
 
     `vectors` gives the embedding's id by text hash; a text that is not in it waits for its vector.
     """
-    file_id = _write_file_row(db, tables, prepared)
-    _Rows(db, tables, "chunks", engines.chunks).replace(file_id, prepared.chunks, prepared.from_line, vectors)
-    _Rows(db, tables, "turns", engines.turns).replace(file_id, prepared.turns, prepared.from_line, vectors)
+    key = (prepared.source, prepared.path)
+    known = db.execute(f"SELECT id FROM {tables.files} WHERE source = ? AND path = ?", key).get
+    file_id = _write_file_row(db, tables, prepared, known)
+    # Of a file that is new there are no rows to look for, and a first index is all new files.
+    from_line = None if known is None else prepared.from_line
+    _Rows(db, tables, "chunks", engines.chunks).replace(file_id, prepared.chunks, from_line, vectors)
+    _Rows(db, tables, "turns", engines.turns).replace(file_id, prepared.turns, from_line, vectors)
     note_change(db, tables.number)
 
 
@@ -93,7 +97,7 @@ def note_change(db: apsw.Connection, generation: int) -> None:
     db.execute("UPDATE generations SET changes = changes + 1 WHERE id = ?", (generation,))
 
 
-def _write_file_row(db: apsw.Connection, tables: Tables, prepared: Prepared) -> int:
+def _write_file_row(db: apsw.Connection, tables: Tables, prepared: Prepared, known: int | None) -> int:
     values = (
         prepared.stamp,
         prepared.hash,
@@ -103,22 +107,20 @@ def _write_file_row(db: apsw.Connection, tables: Tables, prepared: Prepared) -> 
         prepared.resume,
         prepared.remark,
     )
-    key = (prepared.source, prepared.path)
-    file_id = db.execute(f"SELECT id FROM {tables.files} WHERE source = ? AND path = ?", key).get
-    if file_id is None:
+    if known is None:
         db.execute(
             f"INSERT INTO {tables.files} (stamp, hash, size, mtime, private, resume, remark, source, path) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (*values, *key),
+            (*values, prepared.source, prepared.path),
         )
         db.execute("UPDATE generations SET files = files + 1 WHERE id = ?", (tables.number,))
         return db.last_insert_rowid()
     db.execute(
         f"UPDATE {tables.files} SET stamp = ?, hash = ?, size = ?, mtime = ?, private = ?, resume = ?, remark = ? "
         "WHERE id = ?",
-        (*values, file_id),
+        (*values, known),
     )
-    return int(file_id)
+    return known
 
 
 class _Rows:
@@ -133,8 +135,11 @@ class _Rows:
         self._words = tables.words if self._is_chunks else tables.turn_words
         self._counter, self._vector_counter = ("chunks", "vectors") if self._is_chunks else ("turns", "turn_vectors")
 
-    def replace(self, file_id: int, pieces: Sequence[Piece], from_line: int, vectors: Mapping[bytes, int]) -> None:
-        old = self._old_rows(file_id, from_line)
+    def replace(
+        self, file_id: int, pieces: Sequence[Piece], from_line: int | None, vectors: Mapping[bytes, int]
+    ) -> None:
+        """Put pieces in the place of a file's from a line on, keeping rows of the same text; None: it has none yet."""
+        old = {} if from_line is None else self._old_rows(file_id, from_line)
         new: list[Piece] = []
         for piece in pieces:
             waiting = old.get(piece.hash)

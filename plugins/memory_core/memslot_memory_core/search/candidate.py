@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from memslot_memory_core.index.keyword_scripts import script_of
 from memslot_memory_core.index.terms import stems
+from memslot_memory_core.records import dataclass
 from memslot_memory_core.search.dates import AskedDate, find_dates
 
 if TYPE_CHECKING:
@@ -19,16 +19,14 @@ if TYPE_CHECKING:
 _UNSPACED = frozenset({"han", "kana", "hangul", "thai", "lao", "khmer", "myanmar"})
 
 
-@dataclass(frozen=True, slots=True)
-class UserLine:
+class UserLine(NamedTuple):
     """How well one of the user's own lines in a transcript fits, by each leg."""
 
     text_score: float
     cosine: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A chunk that may answer, with the exact score of both legs.
 
     `text_r` is BM25 over all terms, 0 where none occurs; `cosine` is None where the chunk has no vector. `time` is

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cache
+
+from memslot_memory_core.records import dataclass
 
 _MONTH_NAMES = """
 januar februar märz april mai juni juli august september oktober november dezember
@@ -49,12 +50,14 @@ _DAYS_BACK = {
     "the day before yesterday": 2, "前天": 2, "一昨日": 2, "그저께": 2,
 }  # fmt: skip
 _LAST_WEEK = ("上周", "上週", "先週", "지난주")
+_LAST_MONTH = ("上个月", "上個月", "先月", "지난달")
+_TOLD_FROM_TODAY = ("ago", "last", "this", "past", *_DAYS_BACK, *_LAST_WEEK, *_LAST_MONTH)
 
 _HALF_LIFE_DAYS = 7.0
 """A note tells of what happened on days before it; each week later makes that half as likely."""
 
-_DATED_FILE = re.compile(r"(?:^|/)memory/(?:.*/)?(\d{4})-(\d\d)-(\d\d)[^/]*\.(?:md|markdown)$", re.IGNORECASE)
-_WRITTEN_OUT = re.compile(r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)")
+_DATED_FILE = r"(?:^|/)memory/(?:.*/)?(\d{4})-(\d\d)-(\d\d)[^/]*\.(?:md|markdown)$"
+_WRITTEN_OUT = r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +83,29 @@ def _closeness(first: date, last: date, day: date) -> float:
 
 
 @cache
-def _patterns() -> tuple[tuple[re.Pattern[str], ...], re.Pattern[str]]:
-    """Made at the first question: compiling them takes longer than a search."""
-    return tuple(re.compile(each, re.IGNORECASE) for each in _ABSOLUTE), re.compile(_RELATIVE, re.IGNORECASE)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
+
+def _fold(text: str) -> str:
+    """A text in lower case as patterns that ignore case see it: to them "ſ" is an s, too, and "ı" and "İ" an i."""
+    return text.casefold().replace("ı", "i").replace("\u0307", "")
+
+
+def _possible(query: str) -> tuple[list[re.Pattern[str]], list[re.Pattern[str]]]:
+    """The patterns of dates written out, and of those told from today, that can match at all.
+
+    Most questions name no date, and to compile the patterns takes longer than a search. So what a pattern cannot do
+    without is looked for first.
+    """
+    folded = _fold(query)
+    digit = any(map(str.isdecimal, query))
+    year = digit and ("19" in folded or "20" in folded)
+    named = any(name in folded for name in _MONTHS)
+    unspaced = digit and any(sign in folded for sign in "年년月월")
+    needs = (year, unspaced, unspaced, digit and named, digit and named, year and named, named, year)
+    written_out = [_compiled(each) for each, need in zip(_ABSOLUTE, needs, strict=True) if need]
+    return written_out, [_compiled(_RELATIVE)] if any(word in folded for word in _TOLD_FROM_TODAY) else []
 
 
 def find_dates(query: str, today: date) -> tuple[tuple[AskedDate, ...], str]:
@@ -93,7 +116,7 @@ def find_dates(query: str, today: date) -> tuple[tuple[AskedDate, ...], str]:
     """
     found: list[AskedDate] = []
     rest = query
-    written_out, relative = _patterns()
+    written_out, relative = _possible(query)
     for pattern in written_out:
         for match in pattern.finditer(rest):
             asked = _written_out(match)
@@ -101,7 +124,7 @@ def find_dates(query: str, today: date) -> tuple[tuple[AskedDate, ...], str]:
                 found.append(asked)
                 rest = _without(rest, match)
     if not found:
-        for match in relative.finditer(rest):
+        for match in (match for pattern in relative for match in pattern.finditer(rest)):
             asked = _told_from(today, match)
             if asked is not None:
                 found.append(asked)
@@ -117,7 +140,7 @@ def _without(text: str, match: re.Match[str]) -> str:
 def _written_out(match: re.Match[str]) -> AskedDate | None:
     parts = match.groupdict()
     name, year = parts.get("name"), parts.get("year")
-    month = _MONTHS[name.lower()] if name else int(parts.get("month") or 0)
+    month = _MONTHS[_fold(name)] if name else int(parts.get("month") or 0)
     day = int(parts.get("day") or 0)
     try:
         if year is None:
@@ -142,14 +165,14 @@ def _told_from(today: date, match: re.Match[str]) -> AskedDate | None:
 
 
 def _seen_from(today: date, match: re.Match[str]) -> AskedDate | None:
-    near = (match["near"] or match["other"] or "").lower()
+    near = _fold(match["near"] or match["other"] or "")
     if near in _DAYS_BACK:
         day = today - timedelta(days=_DAYS_BACK[near])
         return AskedDate(day, day)
     if match["ago"]:
-        return _ago(today, _NUMBERS.get(match["ago"].lower()) or int(match["ago"]), match["unit"].lower())
-    span = (match["span"] or ("week" if near in _LAST_WEEK else "month")).lower()
-    back = 0 if (match["which"] or "last").lower() == "this" else 1
+        return _ago(today, _NUMBERS.get(_fold(match["ago"])) or int(match["ago"]), _fold(match["unit"]))
+    span = _fold(match["span"] or ("week" if near in _LAST_WEEK else "month"))
+    back = 0 if _fold(match["which"] or "last") == "this" else 1
     if span in _WEEKDAYS:
         day = today - timedelta(days=(today.weekday() - _WEEKDAYS.index(span)) % 7 or 7 * back)
         return AskedDate(day, day)
@@ -189,7 +212,7 @@ def _in_year(day: date, year: int) -> date:
 
 def time_of_path(path: str) -> float | None:
     """When a daily note (`memory/**/YYYY-MM-DD*.md`) is from, in seconds of the epoch; None for other files."""
-    match = _DATED_FILE.search(path)
+    match = _compiled(_DATED_FILE).search(path)
     if match is None:
         return None
     try:
@@ -215,7 +238,7 @@ def closeness_to_dates(asked: Sequence[AskedDate], time: float | None, text: str
 
 
 def _dates_in(text: str) -> Iterator[date]:
-    for year, month, day in _WRITTEN_OUT.findall(text):
+    for year, month, day in _compiled(_WRITTEN_OUT).findall(text):
         try:
             yield date(int(year), int(month), int(day))
         except ValueError:

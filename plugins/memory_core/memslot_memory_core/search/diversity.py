@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memslot_memory_core.search.matching import cut_lines, stems_of_pieces
+from memslot_memory_core.index.terms import stems
 
 
 def diversify(relevance: Sequence[float], texts: Sequence[str], balance: float) -> list[tuple[int, float]]:
@@ -31,8 +31,7 @@ def diversify(relevance: Sequence[float], texts: Sequence[str], balance: float) 
 
 def _words(text: str) -> frozenset[str]:
     """The index's words: stems, and for scripts without spaces characters and pairs of them."""
-    pieces = set().union(*cut_lines(text))
-    return frozenset(token for tokens in stems_of_pieces(pieces).values() for token in tokens)
+    return frozenset(stems(text))
 
 
 def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:

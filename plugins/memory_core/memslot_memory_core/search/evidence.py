@@ -6,14 +6,16 @@ each other. With vectors of words, a similar word counts in part.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import pairwise
 from operator import or_
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from memslot_memory_core.search.matching import Matcher, cut_lines
+from memslot_memory_core.index.terms import stems
+from memslot_memory_core.search.matching import Matcher
+from memslot_memory_core.search.vocabulary import LINE_END, vocabulary
 
 if TYPE_CHECKING:
     from memslot_memory_core.search.word_vectors import WordVectors
@@ -23,8 +25,7 @@ WINDOW = 3
 _LONGEST_LABEL = 40
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(NamedTuple):
     """What a text holds of a query, as shares of the query's weight.
 
     `lines` has one share for each line of the text; `line` and `window` are those of the best line and of the best
@@ -32,7 +33,7 @@ class Evidence:
     line is filed under one of its words: `Maria: …`, `Wi-Fi password: …`. `terms` are the terms that occur.
     """
 
-    lines: tuple[float, ...]
+    lines: Sequence[float]
     line: float
     window: float
     phrase: float
@@ -44,67 +45,98 @@ class Evidence:
         return (self.line + self.window) / 2
 
 
-@dataclass(slots=True)
 class _Read:
-    """A text cut into the pieces of its lines, and the terms that were found in it."""
+    """The terms in those lines of a text that hold any, and which of them stand side by side."""
 
-    lines: list[str]
-    pieces: list[list[str]]
-    bits: list[int]
-    neighbours: set[tuple[int, int]]
+    __slots__ = ("lines", "neighbours")
+
+    def __init__(self) -> None:
+        self.lines: dict[int, int] = {}
+        self.neighbours: set[tuple[int, int]] = set()
 
 
 def gather_evidence(texts: Sequence[str], matcher: Matcher, words: WordVectors | None = None) -> list[Evidence]:
     """Look for a query in each of the texts."""
-    cut = [cut_lines(text) for text in texts]
-    bits = matcher.bits_of(set().union(*(pieces for lines in cut for pieces in lines)))
-    read = [_read(text.split("\n"), lines, bits) for text, lines in zip(texts, cut, strict=True)]
+    if not texts:
+        return []
+    known = vocabulary()
+    numbers = known.read(texts)
+    bits = matcher.bits_in(known)
     if words is not None and any(term.has_meaning for term in matcher.terms):
-        from memslot_memory_core.search.similar_words import similar_shares
+        from memslot_memory_core.search.similar_words import Lines, similar_shares
 
-        shares = similar_shares([each.pieces for each in read], bits, matcher, words)
+        lines = Lines(numbers, len(known))
+        read = _read(lines.find(bits), bits, len(texts))
+        shares = similar_shares(lines, bits, matcher, words, known)
     else:
-        shares = [_exact_shares(each, matcher) for each in read]
-    return [_sum_up(each, *share, matcher, bits) for each, share in zip(read, shares, strict=True)]
+        plain = [_PlainLines(each) for each in numbers]
+        found = ((text, *hit) for text, each in enumerate(plain) for hit in each.find(bits))
+        read = _read(found, bits, len(texts))
+        shares = [_exact_shares(each, lines.is_filled, matcher) for each, lines in zip(read, plain, strict=True)]
+    return [_sum_up(text, each, *share, matcher) for text, each, share in zip(texts, read, shares, strict=True)]
 
 
-def _read(lines: list[str], cut: list[list[str]], bits: dict[str, int]) -> _Read:
-    masks = []
-    neighbours: set[tuple[int, int]] = set()
-    held = bits.keys()
-    for pieces in cut:
-        if held.isdisjoint(pieces):  # most lines: asked in one go, not word by word
-            masks.append(0)
-            continue
-        found = [bits[piece] for piece in pieces if piece in bits]
-        masks.append(reduce(or_, found, 0))
-        if len(found) > 1:
-            here = [bits.get(piece, 0) for piece in pieces]
-            neighbours.update(pair for pair in pairwise(here) if pair[0] and pair[1])
-    return _Read(lines, cut, masks, neighbours)
+class _PlainLines:
+    """A text as the numbers of its words."""
+
+    def __init__(self, numbers: bytes) -> None:
+        self._numbers = array("I")
+        self._numbers.frombytes(numbers)
+        self._ends = [place for place, number in enumerate(self._numbers) if number == LINE_END]
+
+    @property
+    def is_filled(self) -> list[bool]:
+        """For each line whether there is a word in it."""
+        return [end - before > 1 for before, end in pairwise([-1, *self._ends])]
+
+    def find(self, wanted: Mapping[int, int]) -> Iterator[tuple[int, int, int]]:
+        """The line and the place of each wanted word, and which it is."""
+        if wanted.keys().isdisjoint(self._numbers):
+            return
+        line = 0
+        for place, number in enumerate(self._numbers):
+            if number in wanted:
+                yield line, place, number
+            elif number == LINE_END:
+                line += 1
 
 
-def _exact_shares(read: _Read, matcher: Matcher) -> tuple[list[float], float]:
+def _read(found: Iterable[tuple[int, int, int, int]], bits: Mapping[int, int], texts: int) -> list[_Read]:
+    """What was found, each as text, line, place and number, by text."""
+    read = [_Read() for _ in range(texts)]
+    before, place_before = 0, -2
+    for text, line, place, number in found:
+        here, lines = bits[number], read[text].lines
+        lines[line] = lines.get(line, 0) | here
+        if place == place_before + 1:  # the end of a line takes a place, too
+            read[text].neighbours.add((before, here))
+        before, place_before = here, place
+    return read
+
+
+def _exact_shares(read: _Read, is_filled: Sequence[bool], matcher: Matcher) -> tuple[list[float], float]:
     """The share of each line, and that of the best window."""
-    lines = [matcher.share(mask) for mask in read.bits]
-    filled = [mask for mask, pieces in zip(read.bits, read.pieces, strict=True) if pieces]
-    windows = (reduce(or_, filled[number : number + WINDOW]) for number in range(len(filled)))
+    masks = read.lines
+    lines = [matcher.share(masks.get(line, 0)) for line in range(len(is_filled))]
+    filled = [masks.get(line, 0) for line, has_words in enumerate(is_filled) if has_words] if masks else []
+    windows = {reduce(or_, filled[number : number + WINDOW]) for number in range(len(filled))}
     return lines, max(map(matcher.share, windows), default=0.0)
 
 
-def _sum_up(read: _Read, lines: list[float], window: float, matcher: Matcher, bits: dict[str, int]) -> Evidence:
-    best = max(range(len(lines)), key=lines.__getitem__)
+def _sum_up(text: str, read: _Read, lines: Sequence[float], window: float, matcher: Matcher) -> Evidence:
+    line = max(lines)
+    best = lines.index(line)
     return Evidence(
-        lines=tuple(lines),
-        line=lines[best],
-        window=max(window, lines[best]),
-        phrase=matcher.phrase_share(read.neighbours),
-        label=has_label(read.lines[best], bits),
-        terms=reduce(or_, read.bits, 0),
+        lines,
+        line,
+        max(window, line),
+        matcher.phrase_share(read.neighbours),
+        best in read.lines and ":" in text and has_label(text.split("\n", best + 1)[best], matcher),
+        reduce(or_, read.lines.values(), 0),
     )
 
 
-def has_label(line: str, bits: dict[str, int]) -> bool:
+def has_label(line: str, matcher: Matcher) -> bool:
     """Whether a line begins with a word of the query and a colon."""
     label, colon, _ = line[: _LONGEST_LABEL + 1].partition(":")
-    return bool(colon) and any(piece in bits for pieces in cut_lines(label) for piece in pieces)
+    return bool(colon) and matcher.bits_of(stems(label)) > 0

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from memslot_memory_core.records import dataclass
 
 SHOWN = "shown"
 KEPT_FOR_ITS_WORDS = "below minScore, kept for its rare words"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from memslot_memory_core.records import dataclass
 from memslot_memory_core.search.candidate import Candidate
 
 if TYPE_CHECKING:
@@ -77,13 +77,34 @@ def weighted(text: float, cosine: float | None, weights: Weights) -> float:
 def fuse_weighted(candidates: Sequence[Candidate], sum_idf: float, weights: Weights) -> list[float]:
     """The weighted score of each candidate, the user's own lines included."""
     fused = []
+    text, vector = weights.text / sum_idf if sum_idf > 0 else 0.0, weights.vector
     for each in candidates:
-        score = weighted(text_score(each.text_r, sum_idf), each.cosine, weights)
+        # `weighted` and `text_score`, written out: this is done for each of some hundred candidates.
+        score = min(weights.text, text * each.text_r) + vector * min(1.0, max(0.0, each.cosine or 0.0))
         if each.user_lines is not None:
             lines = (weighted(line.text_score, line.cosine, weights) for line in each.user_lines)
             score = with_user_lines(score, lines)
         fused.append(score)
     return fused
+
+
+@dataclass(frozen=True)
+class Best:
+    """Tells the best of rows that were not read yet, as `fuse_weighted` would."""
+
+    weights: Weights
+    sum_idf: float
+    most: int
+
+    def best(self, ids: Iterable[int], r: Mapping[int, float], cosine: Mapping[int, float]) -> list[int]:
+        text = self.weights.text / self.sum_idf if self.sum_idf > 0 else 0.0
+        most, vector = self.weights.text, self.weights.vector
+        fused = [
+            (-min(most, text * r[number]) - vector * min(1.0, max(0.0, cosine.get(number, 0.0))), number)
+            for number in ids
+        ]
+        fused.sort()
+        return [number for _, number in fused[: self.most]]
 
 
 def with_user_lines(chunk_score: float, line_scores: Iterable[float]) -> float:

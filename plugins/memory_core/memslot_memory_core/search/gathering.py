@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from memslot_memory_core.index import keywords
 from memslot_memory_core.index.keyword_scoring import Weighed
+from memslot_memory_core.index.keywords import Scores
 from memslot_memory_core.index.store import Snapshot
 from memslot_memory_core.index.terms import QueryTerms
-from memslot_memory_core.index.vector_tables import Kind, VectorTables, state_of, table_of
-from memslot_memory_core.index.vectors.exact import cosines
+from memslot_memory_core.records import dataclass
 from memslot_memory_core.search.candidate import Candidate, UserLine
+from memslot_memory_core.search.fusion import Best
+
+if TYPE_CHECKING:
+    from memslot_memory_core.index.vector_tables import Kind, VectorTables
+    from memslot_memory_core.index.vectors.engine import State, VectorEngine
 
 _MOST_TURNS = 2000
 _WIDER = 4
@@ -37,74 +41,85 @@ class Gathering:
         snapshot: Snapshot,
         vectors: VectorTables,
         terms: QueryTerms,
+        weighed: Weighed,
         query_vector: bytes | None,
         *,
         pool: int,
         private: bool,
         with_words: bool = True,
+        keep: Best | None = None,
     ) -> None:
         self._db = snapshot.db
         self._generation = snapshot.generation
         self._tables = snapshot.generation.tables
         self._vectors = vectors
         self._terms = terms
+        self._weighed = weighed
         self._query_vector = query_vector
         self._pool = pool
         self._private = private
         self._with_words = with_words
+        self._keep = keep
+        self._engines: dict[Kind, VectorEngine] = {}
         self._engine_reason: str | None = None
 
     def run(self) -> Gathered:
-        weighed = keywords.weigh(self._db, self._tables.words, self._terms)
-        r, cosine = self._ask_both("chunks", weighed, self._pool)
+        said = keywords.ask(self._db, self._tables.words, self._weighed, read=self._read)
+        r, cosine = self._ask_both("chunks", said, self._pool)
         turns = self._ask_turns(self._pool)
-        rows = self._rows([*{*r, *cosine}, *(turns.chunks if turns else ())])
-        if not self._private and len(rows) < self._pool:
-            # Where others listen in some rows do not count: look further down, and at the first of those that do.
-            r, cosine = self._ask_both("chunks", weighed, self._pool * _WIDER)
-            rows = self._rows([*{*r, *cosine}, *self._visible()])
-        ids = list(rows)
-        texts = {number: row[5] for number, row in rows.items()}
-        r |= keywords.score(self._db, self._tables.words, weighed, [n for n in ids if n not in r], read=lambda _: texts)
-        cosine |= self._cosines("chunks", [n for n in ids if n not in cosine])
-        said = self._user_lines(turns, rows)
+        ids = [*{*r, *cosine}, *(turns.chunks if turns else ())]
+        if self._keep is not None and self._private and turns is None:
+            self._complete(ids, said, r, cosine)
+            rows = self._rows(self._keep.best(ids, r, cosine))
+        else:
+            rows = self._rows(ids)
+            if not self._private and len(rows) < self._pool:
+                # Where others listen in some rows do not count: look further down, and at the first of those that do.
+                r, cosine = self._ask_both("chunks", said, self._pool * _WIDER)
+                rows = self._rows([*{*r, *cosine}, *self._visible()])
+            self._complete(rows, said, r, cosine)
+        user_lines = self._user_lines(turns, rows)
         candidates = [
             Candidate(
-                id=number,
-                path=row[1],
-                source=row[2],
-                start_line=row[3],
-                end_line=row[4],
-                text=row[5],
-                text_r=r.get(number, 0.0),
-                cosine=cosine.get(number),
-                time=row[6],
-                user_lines=said.get(number),
+                number, path, source, start, end, text, r[number], cosine.get(number), time, user_lines.get(number)
             )
-            for number, row in rows.items()
+            for number, path, source, start, end, text, time in rows.values()
         ]
-        return Gathered(candidates, weighed, self._engine_reason)
+        return Gathered(candidates, self._weighed, self._engine_reason)
 
-    def _ask_both(self, kind: Kind, weighed: Weighed, limit: int) -> tuple[dict[int, float], dict[int, float]]:
+    def _complete(self, ids: Iterable[int], said: Scores, r: dict[int, float], cosine: dict[int, float]) -> None:
+        """Give each of these rows the score of the leg that did not find it."""
+        r |= said.of([number for number in ids if number not in r])
+        cosine |= self._cosines("chunks", [number for number in ids if number not in cosine])
+
+    def _ask_both(self, kind: Kind, said: Scores, limit: int) -> tuple[dict[int, float], dict[int, float]]:
         """The best rows of each leg: BM25 by id, and cosine by id."""
-        words = self._tables.words if kind == "chunks" else self._tables.turn_words
-        r: dict[int, float] = {}
-        if self._with_words or self._query_vector is None:
-            read = self._read if kind == "chunks" else None
-            r = dict(keywords.search(self._db, words, weighed, limit, read=read).hits)
-        return r, self._nearest(kind, limit)
+        with_words = self._with_words or self._query_vector is None
+        return dict(said.best(limit)) if with_words else {}, self._nearest(kind, limit)
 
     def _nearest(self, kind: Kind, limit: int) -> dict[int, float]:
         generation = self._generation
         if self._query_vector is None or not (generation.vectors if kind == "chunks" else generation.turn_vectors):
             return {}
-        engine, self._engine_reason = self._vectors.for_reading(self._db, generation, kind)
-        return dict(engine.search(self._db, self._query_vector, limit, state=state_of(generation, kind)))
+        found = self._engine(kind).search(self._db, self._query_vector, limit, state=self._state(kind))
+        return dict(found)
 
     def _cosines(self, kind: Kind, ids: Sequence[int]) -> dict[int, float]:
         if self._query_vector is None or not ids or not self._generation.identity.get("dims"):
             return {}
-        return cosines(self._db, table_of(self._generation, kind), self._query_vector, ids)
+        state = self._state(kind)
+        return self._engine(kind).cosines(self._db, self._query_vector, ids, state=state)
+
+    def _state(self, kind: Kind) -> State:
+        from memslot_memory_core.index.vector_tables import state_of
+
+        return state_of(self._generation, kind)
+
+    def _engine(self, kind: Kind) -> VectorEngine:
+        if kind not in self._engines:
+            chosen = self._vectors.for_reading(self._db, self._generation, kind)
+            self._engines[kind], self._engine_reason = chosen
+        return self._engines[kind]
 
     def _read(self, ids: Sequence[int]) -> Mapping[int, str]:
         return dict(
@@ -117,7 +132,7 @@ class Gathering:
     def _rows(self, ids: Sequence[int]) -> dict[int, Any]:
         visible = "" if self._private else "AND f.private = 0 AND f.source = 'memory'"
         rows = self._db.execute(
-            "SELECT c.id, f.path, f.source, c.start_line, c.end_line, c.text, c.time, c.file_id "
+            "SELECT c.id, f.path, f.source, c.start_line, c.end_line, c.text, c.time "
             f"FROM {self._tables.chunks} c JOIN {self._tables.files} f ON f.id = c.file_id "
             f"WHERE c.id IN (SELECT value FROM json_each(?)) {visible}",
             (json.dumps(list(ids)),),
@@ -140,14 +155,15 @@ class Gathering:
         if not self._private or not self._generation.turns:
             return None
         weighed = keywords.weigh(self._db, self._tables.turn_words, self._terms)
-        r, cosine = self._ask_both("turns", weighed, limit)
+        said = keywords.ask(self._db, self._tables.turn_words, weighed)
+        r, cosine = self._ask_both("turns", said, limit)
         chunks = self._db.execute(
             f"SELECT DISTINCT c.id FROM {self._tables.turns} t JOIN {self._tables.chunks} c "
             "ON c.file_id = t.file_id AND t.line BETWEEN c.start_line AND c.end_line "
             "WHERE t.id IN (SELECT value FROM json_each(?))",
             (json.dumps([*{*r, *cosine}]),),
         )
-        return _Turns(weighed, [number for (number,) in chunks])
+        return _Turns(weighed, said, [number for (number,) in chunks])
 
     def _user_lines(self, turns: _Turns | None, rows: Mapping[int, Any]) -> dict[int, tuple[UserLine, ...]]:
         """How well each line of the user's fits, for every chunk of a transcript; all of them scored at once."""
@@ -162,7 +178,7 @@ class Gathering:
         ):
             said[chunk].append(turn)
         ids = list({turn for listed in said.values() for turn in listed})
-        r = keywords.score(self._db, self._tables.turn_words, turns.weighed, ids)
+        r = turns.said.of(ids)
         cosine = self._cosines("turns", ids)
         score = {turn: UserLine(turns.weighed.text_score(r[turn]), cosine.get(turn)) for turn in ids}
         return {chunk: tuple(score[turn] for turn in listed) for chunk, listed in said.items()}
@@ -173,4 +189,5 @@ class _Turns:
     """The weight of the query's terms among the user's lines, and the chunks that the best of these are in."""
 
     weighed: Weighed
+    said: Scores
     chunks: Sequence[int]

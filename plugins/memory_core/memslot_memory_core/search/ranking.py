@@ -7,23 +7,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Literal
 
+from memslot_memory_core.records import dataclass, field
 from memslot_memory_core.search import explain
 from memslot_memory_core.search.candidate import Candidate, RankingQuery
 from memslot_memory_core.search.dates import closeness_to_dates
 from memslot_memory_core.search.diversity import diversify
 from memslot_memory_core.search.evidence import Evidence, gather_evidence
 from memslot_memory_core.search.explain import Explanation
-from memslot_memory_core.search.fusion import Weights, fuse_by_rank, fuse_weighted, places, text_score
+from memslot_memory_core.search.fusion import Best, Weights, fuse_by_rank, fuse_weighted, places, text_score
 from memslot_memory_core.search.matching import Matcher
 
 if TYPE_CHECKING:
     from memslot_memory_core.search.word_vectors import WordVectors
 
-LOOKED_AT = 50
-"""Candidates whose lines are read. It does not follow maxResults: asking for more must not change what is on top."""
+LOOKED_AT = 30
+"""Candidates whose lines are read. Who asks for more results has more of them read, and these come behind: asking for
+more must not change what is on top."""
 
 # Chosen on the long conversations of benchmarks/quality. Round numbers: around them little changes.
 _FUSED, _PASSAGE, _PHRASE, _LABEL, _DATE = 0.5, 0.5, 0.1, 0.05, 0.25
@@ -61,9 +63,14 @@ class RankedChunk:
 
     candidate: Candidate
     score: float
-    explanation: Explanation
     evidence: Evidence | None
+    _explain: Callable[[], Explanation] = field(repr=False)
     below_floor: bool = False
+
+    @property
+    def explanation(self) -> Explanation:
+        """All that went into the score; worked out for those who ask."""
+        return self._explain()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +86,24 @@ class Ranked:
         return tuple(self._tell_dropped())
 
 
-@dataclass(slots=True)
 class _Scored:
-    """A candidate on its way through ranking."""
+    """A candidate on its way through ranking; written out, since each search makes many."""
 
-    candidate: Candidate
-    index: int
-    score: float
-    fused: float
-    evidence: Evidence | None
-    date: float | None
-    decay: float
-    penalty: float = 0.0
+    __slots__ = ("candidate", "date", "decay", "evidence", "fused", "index", "penalty", "score")
+
+    def __init__(
+        self,
+        candidate: Candidate,
+        index: int,
+        score: float,
+        fused: float,
+        evidence: Evidence | None,
+        date: float | None,
+        decay: float,
+    ) -> None:
+        self.candidate, self.index, self.score, self.fused = candidate, index, score, fused
+        self.evidence, self.date, self.decay = evidence, date, decay
+        self.penalty = 0.0
 
 
 def rank(
@@ -111,14 +124,14 @@ def rank(
         # A person who asks for a rare word by name wants the notes that hold it, whatever the vectors say.
         good = [each for each in scored if _holds_rare_terms(each, matcher)]
     shown = good[: settings.max_results]
-    told = _Teller(candidates, query)
+    tell = _Teller(candidates, query).explain
     outcome = explain.KEPT_FOR_ITS_WORDS if below_floor else explain.SHOWN
     evidence = _evidence_of(shown, matcher, words)
     results = []
     lowest = 1.0
     for each, found in zip(shown, evidence, strict=True):
         lowest = min(lowest, each.score)  # variety puts better ones behind; the scores shown never rise
-        results.append(RankedChunk(each.candidate, lowest, told.explain(each, outcome, lowest), found, below_floor))
+        results.append(RankedChunk(each.candidate, lowest, found, partial(tell, each, outcome, lowest), below_floor))
 
     def tell_dropped() -> Iterator[RankedChunk]:
         kept = {each.index for each in shown}
@@ -126,9 +139,25 @@ def rank(
         for each in scored:
             if each.index not in kept:
                 reason = explain.BEYOND_MAX_RESULTS if each.index in passed else explain.BELOW_MIN_SCORE
-                yield RankedChunk(each.candidate, each.score, told.explain(each, reason, each.score), each.evidence)
+                yield RankedChunk(each.candidate, each.score, each.evidence, partial(tell, each, reason, each.score))
 
     return Ranked(tuple(results), tell_dropped)
+
+
+def best_before_reading(query: RankingQuery, settings: RankingSettings) -> Best | None:
+    """How to tell which candidates need not be read; None where all may be shown.
+
+    What is not looked at closer comes behind all that is, unless places, dates, age or variety have a say.
+    """
+    is_sure = (
+        bool(query.terms)
+        and not query.dates
+        and settings.fusion == "weighted"
+        and settings.weights.text > 0
+        and settings.mmr_balance is None
+        and settings.half_life_days is None
+    )
+    return Best(settings.weights, query.sum_idf, max(LOOKED_AT, settings.max_results)) if is_sure else None
 
 
 def decay(time: float | None, half_life_days: float, now: float) -> float:
@@ -150,28 +179,33 @@ def _score(
     fused = fuse_by_rank(candidates, weights) if by_rank else fuse_weighted(candidates, query.sum_idf, weights)
     # Places and cosines alone are what somebody asked for who set them so.
     looks_closer = bool(query.terms) and not by_rank and weights.text > 0
-    evidence = _look_closer(candidates, fused, matcher, words) if looks_closer else {}
+    order = sorted(range(len(candidates)), key=lambda index: (-fused[index], candidates[index].id))
     dates = [closeness_to_dates(query.dates, each.time, each.text) if query.dates else 0.0 for each in candidates]
     dates_count = any(dates)
+    looks = LOOKED_AT if dates_count else max(LOOKED_AT, settings.max_results)
+    evidence = _look_closer(candidates, order[:looks], matcher, words) if looks_closer else {}
     sharpness = _sharpness(query, weights)
+    lowest = 1.0
     scored = []
-    for index, each in enumerate(candidates):
-        found = evidence.get(index)
+    for place, index in enumerate(order):
+        each, found, score = candidates[index], evidence.get(index), fused[index]
         date = dates[index] if dates_count else None
-        score = fused[index]
         if looks_closer:
             score = _joined(score, found, date, has_phrases=matcher.has_phrases) ** sharpness
+            if place < LOOKED_AT:
+                lowest = min(lowest, score)
+            elif found is not None:
+                score = min(lowest, score)
         aged = 1.0 if settings.half_life_days is None else decay(each.time, settings.half_life_days, settings.now)
         scored.append(_Scored(each, index, score * aged, fused[index], found, date, aged))
     return scored
 
 
 def _look_closer(
-    candidates: Sequence[Candidate], fused: Sequence[float], matcher: Matcher, words: WordVectors | None
+    candidates: Sequence[Candidate], indexes: Sequence[int], matcher: Matcher, words: WordVectors | None
 ) -> dict[int, Evidence]:
-    best = sorted(range(len(candidates)), key=lambda index: (-fused[index], candidates[index].id))[:LOOKED_AT]
-    found = gather_evidence([candidates[index].text for index in best], matcher, words)
-    return dict(zip(best, found, strict=True))
+    found = gather_evidence([candidates[index].text for index in indexes], matcher, words)
+    return dict(zip(indexes, found, strict=True))
 
 
 def _sharpness(query: RankingQuery, weights: Weights) -> float:
@@ -238,8 +272,15 @@ class _Teller:
 
     def __init__(self, candidates: Sequence[Candidate], query: RankingQuery) -> None:
         self._sum_idf = query.sum_idf
-        self._text_ranks = places([each.text_r for each in candidates])
-        self._vector_ranks = places([each.cosine or 0.0 for each in candidates])
+        self._candidates = candidates
+
+    @cached_property
+    def _text_ranks(self) -> dict[int, int]:
+        return places([each.text_r for each in self._candidates])
+
+    @cached_property
+    def _vector_ranks(self) -> dict[int, int]:
+        return places([each.cosine or 0.0 for each in self._candidates])
 
     def explain(self, scored: _Scored, outcome: str, score: float) -> Explanation:
         each, found = scored.candidate, scored.evidence

@@ -2,52 +2,117 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import accumulate, chain
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from memslot_memory_core.search.matching import Matcher
+from memslot_memory_core.search.vocabulary import LINE_END, Vocabulary
 
 if TYPE_CHECKING:
     from memslot_memory_core.search.word_vectors import Matrix, Numbers, WordVectors
 
+_LEAST_COSINE = 0.3
+"""Below this two words have nothing to do with each other."""
+
+
+class Lines:
+    """Texts as the numbers of their words, one behind the other, of a vocabulary of so many words."""
+
+    def __init__(self, texts: Sequence[bytes], words: int) -> None:
+        import numpy
+
+        self.read: Numbers = numpy.frombuffer(b"".join(texts), dtype=numpy.uint32)
+        self.words = words
+        self.ends = numpy.flatnonzero(self.read == LINE_END)
+        """The place behind each line."""
+        lengths = numpy.fromiter(map(len, texts), dtype=numpy.intp, count=len(texts)) // 4
+        self._last = numpy.searchsorted(self.ends, numpy.cumsum(lengths) - 1)
+        self.first = numpy.concatenate(([0], self._last[:-1] + 1))
+        """The first line of each text."""
+
+    @property
+    def counts(self) -> Numbers:
+        """How many lines each text has."""
+        return self._last - self.first + 1
+
+    def find(self, wanted: Mapping[int, int]) -> Iterable[tuple[int, int, int, int]]:
+        """The text, the line in it and the place of each wanted word, and which it is."""
+        import numpy
+
+        is_wanted = numpy.zeros(self.words, dtype=bool)
+        is_wanted[list(wanted)] = True
+        places = numpy.flatnonzero(is_wanted[self.read])
+        lines = numpy.searchsorted(self.ends, places)
+        texts = numpy.searchsorted(self._last, lines)
+        columns = (texts, lines - self.first[texts], places, self.read[places])
+        return zip(*(column.tolist() for column in columns), strict=True)
+
 
 def similar_shares(
-    texts: Sequence[Sequence[Sequence[str]]], bits: Mapping[str, int], matcher: Matcher, words: WordVectors
+    lines: Lines, bits: Mapping[int, int], matcher: Matcher, words: WordVectors, vocabulary: Vocabulary
 ) -> list[tuple[list[float], float]]:
-    """For each text, given as the pieces of its lines: the share of each line and that of the best three in a row."""
+    """For each text the share of each line and that of the best three in a row."""
     import numpy
 
-    # Blank lines have no columns and are left out; `owner` says to which text a line belongs.
-    filled = [pieces for lines in texts for pieces in lines if pieces]
-    if not filled:
-        return [([0.0] * len(lines), 0.0) for lines in texts]
-    owner = numpy.array([index for index, lines in enumerate(texts) for pieces in lines if pieces])
-    each = _likeness(list(chain.from_iterable(filled)), bits, matcher, words)
-    best = numpy.maximum.reduceat(each, [0, *accumulate(map(len, filled[:-1]))], axis=1)
+    best = _best_by_line(lines, _likeness(lines, bits, matcher, words, vocabulary))
     weights = numpy.array(matcher.weights, dtype=numpy.float32) / matcher.total
-    shares = numpy.minimum(1.0, weights @ best).tolist()
-    windows = numpy.minimum(1.0, weights @ _with_followers(best, owner))
-    highest = numpy.zeros(len(texts), dtype=numpy.float32)
-    numpy.maximum.at(highest, owner, windows)
-    result = []
-    following = iter(shares)
-    for lines, window in zip(texts, highest.tolist(), strict=True):
-        result.append(([next(following) if pieces else 0.0 for pieces in lines], window))
-    return result
+    shares = numpy.minimum(1.0, best @ weights).tolist()
+    # Blank lines do not stand between others.
+    filled = numpy.diff(lines.ends, prepend=-1) > 1
+    owner = numpy.repeat(numpy.arange(len(lines.first)), lines.counts)
+    windows = numpy.zeros(len(filled), dtype=numpy.float32)
+    windows[filled] = numpy.minimum(1.0, _with_followers(best[filled], owner[filled]) @ weights)
+    highest = numpy.maximum.reduceat(windows, lines.first).tolist()
+    return [
+        (shares[start : start + count], window)
+        for start, count, window in zip(lines.first.tolist(), lines.counts.tolist(), highest, strict=True)
+    ]
 
 
-def _likeness(pieces: Sequence[str], bits: Mapping[str, int], matcher: Matcher, words: WordVectors) -> Matrix:
-    """Terms by pieces: 1 where the piece is the term, else the square of their cosine, which silences the unlike."""
+def _best_by_line(lines: Lines, like: _Like) -> Matrix:
+    """Lines by terms: how like its term the most similar word of the line is."""
     import numpy
 
-    cosines, column = words.cosines([term.word for term in matcher.terms], [*pieces, *bits])
-    likeness: Matrix = numpy.clip(cosines, 0.0, 1.0) ** 2
-    likeness[[not term.has_meaning for term in matcher.terms]] = 0.0
-    for place, here in zip(column[len(pieces) :].tolist(), bits.values(), strict=True):
-        likeness[[index for index in range(len(matcher.terms)) if here >> index & 1], place] = 1.0
-    each: Matrix = likeness.take(column[: len(pieces)], axis=1)
-    return each
+    columns = like.row[lines.read]
+    places = numpy.flatnonzero(columns >= 0)
+    best = numpy.zeros((len(lines.ends), like.likeness.shape[1]), dtype=numpy.float32)
+    if len(places):
+        here = numpy.searchsorted(lines.ends, places)
+        first = numpy.flatnonzero(numpy.diff(here, prepend=-1))
+        best[here[first]] = numpy.maximum.reduceat(like.likeness.take(columns[places], axis=0), first, axis=0)
+    return best
+
+
+class _Like(NamedTuple):
+    """Words by terms, of those words that are like any; `row` says by a word's number where, -1 for all others."""
+
+    likeness: Matrix
+    row: Numbers
+
+
+def _likeness(
+    lines: Lines, bits: Mapping[int, int], matcher: Matcher, words: WordVectors, vocabulary: Vocabulary
+) -> _Like:
+    """1 where the word is the term, else the square of their cosine, as far as that is more than chance."""
+    import numpy
+
+    is_met = numpy.zeros(lines.words, dtype=bool)
+    is_met[lines.read] = True
+    is_met[LINE_END] = False
+    met = numpy.flatnonzero(is_met)
+    cosines: Matrix = words.cosines([term.word for term in matcher.terms], met, vocabulary)
+    cosines[:, [not term.has_meaning for term in matcher.terms]] = 0.0
+    same = [(number, term) for number, here in bits.items() for term in range(len(matcher.terms)) if here >> term & 1]
+    numbers, terms = numpy.array(same, dtype=numpy.intp).reshape(-1, 2).T
+    is_here = is_met[numbers]
+    cosines[numpy.searchsorted(met, numbers[is_here]), terms[is_here]] = 1.0
+    alike = numpy.flatnonzero((cosines >= _LEAST_COSINE).any(axis=1))
+    likeness = cosines[alike]
+    likeness[likeness < _LEAST_COSINE] = 0.0
+    numpy.minimum(likeness, 1.0, out=likeness)
+    row = numpy.full(lines.words, -1, dtype=numpy.intp)
+    row[met[alike]] = numpy.arange(len(alike))
+    return _Like(likeness * likeness, row)
 
 
 def _with_followers(best: Matrix, owner: Numbers) -> Matrix:
@@ -56,6 +121,6 @@ def _with_followers(best: Matrix, owner: Numbers) -> Matrix:
 
     joined = best.copy()
     for step in (1, 2):
-        same = owner[step:] == owner[:-step]
-        joined[:, :-step] = numpy.maximum(joined[:, :-step], best[:, step:] * same)
+        same = (owner[step:] == owner[:-step])[:, numpy.newaxis]
+        joined[:-step] = numpy.maximum(joined[:-step], best[step:] * same)
     return joined

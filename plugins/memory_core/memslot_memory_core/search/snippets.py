@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 
+from memslot_memory_core.records import dataclass
 from memslot_memory_core.search.evidence import has_label
-from memslot_memory_core.search.matching import Matcher, cut_lines
+from memslot_memory_core.search.matching import Matcher
+from memslot_memory_core.search.vocabulary import split, stems_of
 
 GAP = "…"
 _LABEL, _QUESTION = 0.1, 0.2
@@ -42,23 +43,62 @@ def make_snippet(
         return Snippet(
             text.strip("\n"), tuple(number for line, number in zip(lines, numbers, strict=True) if line.strip())
         )
-    bits = matcher.bits_of(set().union(*cut_lines(text)))
-    worth = _worth(lines, line_shares, bits)
+    worth = _worth(lines, line_shares, matcher)
     filled = [index for index, line in enumerate(lines) if line.strip()]
     order = sorted(filled, key=lambda index: (-worth[index], index))
-    parts: dict[int, str] = {}
+    shown = _Shown(filled)
     for index in order:
         line = lines[index].rstrip()
-        if _length({**parts, index: line}, filled) <= limit:
-            parts[index] = line
-        elif not parts:  # the best line is shown whatever its length
-            parts[index] = cut_around(line, matcher, limit - _length({index: ""}, filled))
+        if shown.length_with(index, len(line)) <= limit:
+            shown.add(index, line)
+        elif not shown.parts:  # the best line is shown whatever its length
+            shown.add(index, cut_around(line, matcher, limit - shown.length_with(index, 0)))
     for index in order:
-        room = limit - _length({**parts, index: ""}, filled)
-        if index not in parts and room >= _WORTH_CUTTING:
-            parts[index] = cut_around(lines[index].rstrip(), matcher, room)
+        if index in shown.parts:
+            continue
+        room = limit - shown.length_with(index, 0)
+        if room >= _WORTH_CUTTING:
+            shown.add(index, cut_around(lines[index].rstrip(), matcher, room))
             break
-    return Snippet(_joined(parts, filled), tuple(numbers[index] for index in sorted(parts)))
+    return Snippet(shown.joined(), tuple(numbers[index] for index in sorted(shown.parts)))
+
+
+class _Shown:
+    """Lines that were chosen, of those with something in them; a gap is marked where some were left out."""
+
+    def __init__(self, filled: Sequence[int]) -> None:
+        self._place = {index: place for place, index in enumerate(filled)}
+        self._gaps = 1 if filled else 0
+        self._chars = 0
+        self._taken = {-1, len(filled)}  # what is beyond the ends is no gap
+        self.parts: dict[int, str] = {}
+
+    def add(self, index: int, part: str) -> None:
+        self._gaps = self._gaps_with(index)
+        self._chars += len(part)
+        self._taken.add(self._place[index])
+        self.parts[index] = part
+
+    def length_with(self, index: int, chars: int) -> int:
+        """How long all would be together with so many characters of one more line."""
+        gaps = self._gaps_with(index)
+        return self._chars + chars + len(GAP) * gaps + len(self.parts) + gaps
+
+    def joined(self) -> str:
+        pieces: list[str] = []
+        before = -1
+        for index in sorted(self.parts):
+            if self._place[index] != before + 1:
+                pieces.append(GAP)
+            pieces.append(self.parts[index])
+            before = self._place[index]
+        if before + 1 not in self._taken:
+            pieces.append(GAP)
+        return "\n".join(pieces)
+
+    def _gaps_with(self, index: int) -> int:
+        place = self._place[index]
+        return self._gaps + 1 - (place - 1 in self._taken) - (place + 1 in self._taken)
 
 
 def cut_around(line: str, matcher: Matcher, room: int) -> str:
@@ -76,8 +116,8 @@ def cut_around(line: str, matcher: Matcher, room: int) -> str:
     return GAP + line[start : start + inside].strip() + GAP
 
 
-def _worth(lines: Sequence[str], shares: Sequence[float], bits: dict[str, int]) -> list[float]:
-    own = [share + (_LABEL if has_label(line, bits) else 0.0) for line, share in zip(lines, shares, strict=True)]
+def _worth(lines: Sequence[str], shares: Sequence[float], matcher: Matcher) -> list[float]:
+    own = [share + (_LABEL if has_label(line, matcher) else 0.0) for line, share in zip(lines, shares, strict=True)]
     worth = []
     for index, line in enumerate(lines):
         before = own[index - 1] if index else 0.0
@@ -108,37 +148,18 @@ def _best_start(line: str, matcher: Matcher, width: int) -> int:
 
 def _places(line: str, matcher: Matcher) -> Iterator[tuple[int, int]]:
     """Where terms stand in a line, each as a place and its bits."""
-    cut = cut_lines(line)
-    bits = matcher.bits_of(set().union(*cut))
+    pieces = split(line)
+    held = stems_of([piece.lower() if piece.istitle() else piece for piece in pieces])
     place = 0
-    for piece in (piece for pieces in cut for piece in pieces):
+    for piece in pieces:
         place = line.find(piece, place)
         if place < 0:  # half a surrogate pair, which cutting replaces
             return
-        if piece in bits and (piece.isascii() or len(piece) <= _SHORT):
-            yield place, bits[piece]
+        bits = matcher.bits_of(held[piece.lower() if piece.istitle() else piece])
+        if bits and (piece.isascii() or len(piece) <= _SHORT):
+            yield place, bits
         place += len(piece)
     # A run without spaces is one piece: its terms are looked for one by one.
     for number, term in enumerate(matcher.terms):
         if term.is_pair:
             yield from ((match.start(), 1 << number) for match in re.finditer(re.escape(term.stem), line))
-
-
-def _length(parts: dict[int, str], filled: Sequence[int]) -> int:
-    return len(_joined(parts, filled))
-
-
-def _joined(parts: dict[int, str], filled: Sequence[int]) -> str:
-    """Parts in their order; a gap where lines with something in them were left out."""
-    place = {index: position for position, index in enumerate(filled)}
-    shown = sorted(parts)
-    pieces: list[str] = []
-    before = -1
-    for index in shown:
-        if place[index] != before + 1:
-            pieces.append(GAP)
-        pieces.append(parts[index])
-        before = place[index]
-    if shown and before != len(filled) - 1:
-        pieces.append(GAP)
-    return "\n".join(pieces)

@@ -10,13 +10,20 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from memslot_memory_core.search.vocabulary import Vocabulary
+
     Matrix = NDArray[np.float32]
     Numbers = NDArray[np.intp]
 
-MOST_WORDS = 100_000  # 26 MB at 256 dimensions
 _STEPS = 127.0
 """Each number of a vector is kept in one byte, so a cosine may be off by a hundredth; all words of a large index fit,
 which means that a search asks the embedder for next to none."""
+_DIMS = 96
+"""Longer vectors are cut: models that give vectors of words are made so that the first numbers say nearly all, and
+comparing words is what a search spends most of its time on."""
+_LEAST_ROOM = 4096
+_MOST_ASKED = 1000
+_TINY = 1e-30
 
 
 class WordVectors:
@@ -25,55 +32,71 @@ class WordVectors:
     def __init__(self, embed: Callable[[Sequence[str]], Any]) -> None:
         self._embed = embed
         self._lock = threading.Lock()
-        self._number: dict[str, int] = {}
+        self._vocabulary: Vocabulary | None = None
         self._rows: NDArray[np.int8] | None = None
         self._scales: Matrix | None = None
-        """What a row is multiplied by to have length 1; 0 for a word without a vector."""
+        """By number of the word: what its row is multiplied by to have length 1; 0 for a word without a vector, and
+        less for one that was not asked for yet."""
+        self._asked: dict[str, Matrix] = {}
 
-    def cosines(self, asked: Sequence[str], said: Sequence[str]) -> tuple[Matrix, Numbers]:
-        """Each asked word with each different word that is said, and for all that is said which column it has."""
+    def cosines(self, asked: Sequence[str], numbers: Numbers, vocabulary: Vocabulary) -> Matrix:
+        """Each of the vocabulary's words that have these numbers with each asked word."""
         import numpy
 
-        numbers, rows, scales = self._look_up([*said, *asked])
-        is_met = numpy.zeros(len(rows), dtype=bool)
-        is_met[numbers[: len(said)]] = True
-        met = numpy.flatnonzero(is_met)
-        column = numpy.empty(len(rows), dtype=numpy.intp)
-        column[met] = numpy.arange(len(met))
-        wanted = numbers[len(said) :]
-        # Dot products by rows, which is twice as fast as by columns.
-        found = rows.take(met, axis=0).astype(numpy.float32) @ (rows[wanted] * scales[wanted, numpy.newaxis]).T
-        return (found * scales[met, numpy.newaxis]).T, column[numbers[: len(said)]]
-
-    def _look_up(self, words: Sequence[str]) -> tuple[Numbers, NDArray[np.int8], Matrix]:
-        """Each word's number, and everything by number; what is learnt later is put behind or into another matrix."""
-        import numpy
-
+        queries = self._unit_rows(asked)
         with self._lock:
-            numbers = list(map(self._number.get, words))
-            if None in numbers:
-                self._learn(words)
-                numbers = list(map(self._number.get, words))
-            assert self._rows is not None
-            assert self._scales is not None
-            return numpy.array(numbers, dtype=numpy.intp), self._rows, self._scales
+            rows, scales = self._look_up(numbers, vocabulary, queries.shape[1])
+        # Dot products by rows, which is twice as fast as by columns.
+        found = rows.take(numbers, axis=0).astype(numpy.float32) @ queries.T
+        found *= scales.take(numbers)[:, numpy.newaxis]
+        return found
 
-    def _learn(self, words: Sequence[str]) -> None:
+    def _vectors(self, words: Sequence[str]) -> Matrix:
         import numpy
 
-        new = [word for word in dict.fromkeys(words) if word not in self._number]
-        if self._rows is None or len(self._number) + len(new) > len(self._rows):
-            self._number, self._rows = {}, None
-            new = list(dict.fromkeys(words))
-        vectors: Matrix = numpy.asarray(self._embed([word.lower() for word in new]), dtype=numpy.float32)
-        if self._rows is None or self._scales is None:
-            room = max(MOST_WORDS, len(new))  # what is never written to takes no memory
-            self._rows = numpy.empty((room, vectors.shape[1]), dtype=numpy.int8)
-            self._scales = numpy.empty(room, dtype=numpy.float32)
+        return numpy.asarray(self._embed(words), dtype=numpy.float32)[:, :_DIMS]
+
+    def _unit_rows(self, asked: Sequence[str]) -> Matrix:
+        import numpy
+
+        kept = self._asked
+        words = [word.lower() for word in asked]
+        new = [word for word in dict.fromkeys(words) if word not in kept]
+        if new:
+            vectors = self._vectors(new)
+            lengths = numpy.linalg.norm(vectors, axis=1, keepdims=True)
+            made = dict(zip(new, vectors / numpy.maximum(lengths, _TINY), strict=True))
+            kept = {word: row for word, row in kept.items() if len(kept) < _MOST_ASKED or word in words} | made
+            self._asked = kept  # another thread goes on with the one it has
+        return numpy.stack([kept[word] for word in words])
+
+    def _look_up(self, numbers: Numbers, vocabulary: Vocabulary, dims: int) -> tuple[NDArray[np.int8], Matrix]:
+        """Everything by number; what is learnt later is put behind or into another matrix."""
+        import numpy
+
+        if self._vocabulary is not vocabulary or self._rows is None or self._scales is None:
+            self._vocabulary = vocabulary
+            self._rows = numpy.empty((0, dims), dtype=numpy.int8)
+            self._scales = numpy.empty(0, dtype=numpy.float32)
+        if len(vocabulary) > len(self._rows):
+            room = max(_LEAST_ROOM, 2 * len(vocabulary))  # what is never written to takes no memory
+            rows = numpy.empty((room, dims), dtype=numpy.int8)
+            scales = numpy.full(room, -1.0, dtype=numpy.float32)
+            rows[: len(self._rows)], scales[: len(self._scales)] = self._rows, self._scales
+            self._rows, self._scales = rows, scales
+        new = numbers[self._scales.take(numbers) < 0]
+        if len(new):
+            self._learn(new, [vocabulary.words[number].lower() for number in new.tolist()])
+        return self._rows, self._scales
+
+    def _learn(self, numbers: Numbers, words: Sequence[str]) -> None:
+        import numpy
+
+        assert self._rows is not None
+        assert self._scales is not None
+        vectors = self._vectors(words)
         largest = numpy.abs(vectors).max(axis=1, keepdims=True)
         rounded = numpy.rint(vectors * (_STEPS / numpy.where(largest > 0, largest, 1.0)))
         lengths = numpy.linalg.norm(rounded, axis=1)
-        first, end = len(self._number), len(self._number) + len(new)
-        self._rows[first:end] = rounded
-        self._scales[first:end] = numpy.where(lengths > 0, 1.0 / numpy.where(lengths > 0, lengths, 1.0), 0.0)
-        self._number.update(zip(new, range(first, end), strict=True))
+        self._rows[numbers] = rounded
+        self._scales[numbers] = numpy.where(lengths > 0, 1.0 / numpy.where(lengths > 0, lengths, 1.0), 0.0)

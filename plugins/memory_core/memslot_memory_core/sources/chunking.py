@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import NamedTuple
 
 CHARS_PER_TOKEN = 4
@@ -39,13 +41,38 @@ class Chunk:
     begins_line: bool = True
 
 
-class _Piece(NamedTuple):
-    """A line, or a part of one that is too long for a chunk."""
+class _Pieces(NamedTuple):
+    """Lines, and parts of those that are too long for a chunk: their texts, the numbers of their lines, where they end.
 
-    number: int
-    text: str
-    weight: int
-    begins_line: bool = True
+    `ends` are sums of weights, with one for the line break after each; the first is nought, where all begins.
+    """
+
+    texts: Sequence[str]
+    numbers: Sequence[int]
+    ends: Sequence[int]
+
+    @classmethod
+    def of(cls, lines: Sequence[str], numbers: Sequence[int], limit: int) -> _Pieces:
+        # No character weighs less than one, so a very long line need not be weighed to be known as too long.
+        weights = [len(line) if line.isascii() or len(line) > limit else weigh(line) for line in lines]
+        if not weights or max(weights) <= limit:
+            return cls(lines, numbers, _sums(weights))
+        texts: list[str] = []
+        repeated: list[int] = []
+        cut: list[int] = []
+        for line, number, weight in zip(lines, numbers, weights, strict=True):
+            for text, part in ((line, weight),) if weight <= limit else _cut(line, limit):
+                texts.append(text)
+                repeated.append(number)
+                cut.append(part)
+        return cls(texts, repeated, _sums(cut))
+
+    def begins_line(self, at: int) -> bool:
+        return at == 0 or self.numbers[at - 1] != self.numbers[at]
+
+
+def _sums(weights: Sequence[int]) -> list[int]:
+    return list(accumulate([weight + 1 for weight in weights], initial=0))
 
 
 def weigh(text: str) -> int:
@@ -69,18 +96,15 @@ def chunk_lines(lines: Sequence[str], numbers: Sequence[int] | None, *, tokens: 
     where they are not 1, 2, 3….
     """
     limit, carried = max_weight(tokens), overlap * CHARS_PER_TOKEN
+    pieces = _Pieces.of(lines, range(1, len(lines) + 1) if numbers is None else numbers, limit)
     chunks: list[Chunk] = []
-    current: list[_Piece] = []
-    size = -1  # the line breaks between n lines weigh n - 1
-    for piece in _pieces(lines, numbers, limit):
-        if current and size + 1 + piece.weight > limit:
-            _add_chunk(chunks, current)
-            current = _carry_over(current, carried, limit - piece.weight)
-            size = sum(kept.weight + 1 for kept in current) - 1
-        current.append(piece)
-        size += 1 + piece.weight
-    if current:
-        _add_chunk(chunks, current)
+    begin = end = 0
+    while end < len(pieces.texts):
+        # The break after the last line is in `ends`, and not in a chunk.
+        end = bisect_right(pieces.ends, pieces.ends[begin] + limit + 1) - 1
+        _add_chunk(chunks, pieces, begin, end)
+        if end < len(pieces.texts):
+            begin = _carry_over(pieces, begin, end, carried, limit)
     return chunks
 
 
@@ -90,40 +114,29 @@ def chunk_id(source: str, path: str, chunk: Chunk, model: str) -> str:
     return _sha256(key)
 
 
-def _add_chunk(chunks: list[Chunk], pieces: list[_Piece]) -> None:
-    text = "\n".join([piece.text for piece in pieces])
+def _add_chunk(chunks: list[Chunk], pieces: _Pieces, begin: int, end: int) -> None:
+    text = "\n".join(pieces.texts[begin:end])
     if text and not text.isspace():
-        first, last = pieces[0], pieces[-1]
-        chunks.append(Chunk(first.number, last.number, text, _sha256(text), first.begins_line))
+        numbers = pieces.numbers
+        chunks.append(Chunk(numbers[begin], numbers[end - 1], text, _sha256(text), pieces.begins_line(begin)))
 
 
-def _carry_over(pieces: list[_Piece], wanted: int, room: int) -> list[_Piece]:
-    """The whole lines at the end of a chunk that the next one begins with.
+def _carry_over(pieces: _Pieces, begin: int, end: int, wanted: int, limit: int) -> int:
+    """The first of the whole lines at the end of a chunk that the next one begins with.
 
-    Never all of them: with that much room the next line would still have gone into the chunk. Hence no parts of
-    a long line either: the last part is the first of its chunk, and the others leave no room for what follows.
+    Never the chunk's own first: with that much room the next line would still have gone into the chunk. Hence no
+    parts of a long line either: the last part is the first of its chunk, and the others leave no room for what
+    follows.
     """
-    begin, weight = len(pieces), 0
-    while weight < wanted and begin > 0:
-        piece = pieces[begin - 1]
-        if weight + piece.weight + 1 > room:
-            break
-        weight += piece.weight + 1
-        begin -= 1
-    return pieces[begin:]
+    ends, first = pieces.ends, end
+    room = limit - (ends[end + 1] - ends[end] - 1)
+    while first > begin and ends[end] - ends[first] < wanted and ends[end] - ends[first - 1] <= room:
+        first -= 1
+    return first
 
 
-def _pieces(lines: Sequence[str], numbers: Sequence[int] | None, limit: int) -> Iterator[_Piece]:
-    for number, line in enumerate(lines, 1) if numbers is None else zip(numbers, lines, strict=True):
-        # No character weighs less than one, so a very long line need not be weighed to be known as too long.
-        if len(line) <= limit and (weight := weigh(line)) <= limit:
-            yield _Piece(number, line, weight)
-        else:
-            yield from _cut(line, number, limit)
-
-
-def _cut(line: str, number: int, limit: int) -> Iterator[_Piece]:
-    """Parts of a long line, as large as the limit allows; together they are the line."""
+def _cut(line: str, limit: int) -> Iterator[tuple[str, int]]:
+    """Parts of a long line, as large as the limit allows, with their weights; together they are the line."""
     begin, plain = 0, line.isascii()
     while begin < len(line):
         stop, weight = (begin + limit, limit) if plain else _fill(line, begin, limit)
@@ -133,7 +146,7 @@ def _cut(line: str, number: int, limit: int) -> Iterator[_Piece]:
             stop = cut
         elif plain:
             weight = len(line) - begin
-        yield _Piece(number, line[begin:stop], weight, begins_line=begin == 0)
+        yield line[begin:stop], weight
         begin = stop
 
 

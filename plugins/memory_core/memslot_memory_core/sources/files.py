@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from operator import attrgetter
-from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from memslot_memory_core.records import dataclass, field
 from memslot_memory_core.sources.globs import States
 from memslot_memory_core.sources.roots import (
     PRIVATE_NAMES,
@@ -21,7 +20,12 @@ from memslot_memory_core.sources.roots import (
     join,
 )
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 SKIPPED_FOLDERS = frozenset({".git", "node_modules", ".pnpm-store", ".venv", "venv", ".tox", "__pycache__"})
+Seen = dict[tuple[int, int], str]
+"""Files by what tells one from another (device and inode), and the path where each was met first."""
 _by_name = attrgetter("name")
 
 
@@ -43,6 +47,8 @@ class SourceFile(NamedTuple):
     @property
     def file(self) -> Path:
         """Where it is. Made when asked for: a thousand Paths take longer than finding the thousand files."""
+        from pathlib import Path
+
         return Path(self.location)
 
 
@@ -52,9 +58,22 @@ class Discovery:
 
     files: list[SourceFile] = field(default_factory=list)
     skipped_links: int = 0
+    doubles: int = 0
+    """Files that were met again by another path: hard links, or folders with two names."""
     problems: list[str] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
     """What the paths of files begin with of which nothing is known now, since their folder could not be read."""
+    within: Sequence[tuple[Source, str]] | None = None
+    """Where was looked: at these paths, and below them; None: everywhere."""
+
+    def add(self, file: SourceFile, status: os.stat_result, seen: Seen) -> None:
+        """Take a file, unless it was met before."""
+        identity = (status.st_dev, status.st_ino)
+        if identity not in seen:
+            seen[identity] = file.path
+            self.files.append(file)
+        elif seen[identity] != file.path:
+            self.doubles += 1
 
 
 def make_stamp(status: os.stat_result) -> str:
@@ -73,32 +92,34 @@ def discover(
     """
     roots = find_roots(workspace, extra_paths, sessions_dir)
     found = Discovery(skipped_links=roots.skipped_links, problems=roots.problems, unread=roots.unread)
-    seen: set[tuple[int, int]] = set()
+    seen: Seen = {}
     for root in roots.roots:
         if root.only is not None:
             try:
                 single = single_file(root, root.only)
             except OSError as error:
-                _note_unread_file(root.shown + root.only, error, found)
+                note_unread_file(root.shown + root.only, error, found)
                 continue
-            if single is not None and (identity := (single[1].st_dev, single[1].st_ino)) not in seen:
-                seen.add(identity)
-                found.files.append(single[0])
+            if single is not None:
+                found.add(*single, seen)
         else:
-            _Walk(root, roots.workspace, found, seen).run()
+            Walk(root, roots.workspace, found, seen).run(
+                root.folder, root.shown, root.glob.begin() if root.glob else None
+            )
     return found
 
 
-class _Walk:
-    """One root's walk: the files it meets go into `found`."""
+class Walk:
+    """A walk through a root, or a part of one: the files it meets go into `found`."""
 
-    def __init__(self, root: Root, workspace: str, found: Discovery, seen: set[tuple[int, int]]) -> None:
+    def __init__(self, root: Root, workspace: str, found: Discovery, seen: Seen) -> None:
         self.root, self.workspace, self.found, self.seen = root, workspace, found, seen
         self.stack: list[tuple[str, str, States | None]] = []
 
-    def run(self) -> None:
+    def run(self, folder: str, shown: str, states: States | None) -> None:
+        """Look through a folder, of whose files the paths begin with `shown`; `states` is how far its glob has got."""
         root = self.root
-        self.stack.append((root.folder, root.shown, root.glob.begin() if root.glob else None))
+        self.stack.append((folder, shown, states))
         while self.stack:
             folder, shown, states = self.stack.pop()
             try:
@@ -149,17 +170,15 @@ class _Walk:
         except FileNotFoundError:
             return  # gone since the folder was listed
         except OSError as error:
-            _note_unread_file(path, error, self.found)
+            note_unread_file(path, error, self.found)
             return
-        identity = (status.st_dev, status.st_ino)
-        if identity not in self.seen and stat.S_ISREG(status.st_mode):
-            self.seen.add(identity)
-            self.found.files.append(make_source_file(self.root.source, path, entry.path, status))
+        if stat.S_ISREG(status.st_mode):
+            self.found.add(make_source_file(self.root.source, path, entry.path, status), status, self.seen)
 
     def _note_unknown(self, path: str, is_text: bool, error: OSError) -> None:
         """It may be a note or a folder with notes in it."""
         if is_text:
-            _note_unread_file(path, error, self.found)
+            note_unread_file(path, error, self.found)
         if self.root.source != "sessions":
             if not is_text:
                 self.found.problems.append(f"{path!r} cannot be read: {error.strerror}.")
@@ -193,7 +212,7 @@ def _leads_to_folder(link: os.DirEntry[str]) -> bool:
         return False  # to itself, or to a place that is closed
 
 
-def _note_unread_file(path: str, error: OSError, found: Discovery) -> None:
+def note_unread_file(path: str, error: OSError, found: Discovery) -> None:
     found.problems.append(f"File {path!r} cannot be read: {error.strerror}.")
     found.unread.append(path)
 
@@ -213,8 +232,8 @@ def _note_unread_folder(root: Root, folder: str, shown: str, error: OSError, fou
 def make_source_file(source: Source, path: str, file: str, status: os.stat_result) -> SourceFile:
     """What is known of a file from its status alone."""
     private = source == "memory" and path.endswith(PRIVATE_NAMES) and path.rpartition("/")[2] in PRIVATE_NAMES
-    # By position, which takes half the time that names take: a walk makes one for every file.
-    return SourceFile(source, path, file, make_stamp(status), status.st_size, status.st_mtime, private)
+    # Not by its own constructor, which takes twice as long: a walk makes one for every file.
+    return tuple.__new__(SourceFile, (source, path, file, make_stamp(status), status.st_size, status.st_mtime, private))
 
 
 def single_file(root: Root, name: str) -> tuple[SourceFile, os.stat_result] | None:

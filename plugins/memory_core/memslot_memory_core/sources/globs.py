@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import fnmatch
-import re
+from collections.abc import Callable
 
 States = frozenset[tuple[int, int]]
 """How far each pattern has got: its number and the segment that comes next."""
@@ -34,7 +33,7 @@ class Glob:
                 segment = pattern[at]
                 if segment is None:
                     reached.add((number, at))
-                elif segment.match(name):
+                elif segment(name):
                     reached.add((number, at + 1))
         return self._skip_depths(reached)
 
@@ -72,5 +71,13 @@ def _split(pattern: str) -> list[str]:
     return [text for text in pattern.split("/") if text not in ("", ".")]
 
 
-def _segment(text: str) -> re.Pattern[str] | None:
-    return None if text == _ANY_DEPTH else re.compile(fnmatch.translate(text))
+def _segment(text: str) -> Callable[[str], object] | None:
+    """What tells whether a name is meant; None for any number of them."""
+    if text == _ANY_DEPTH:
+        return None
+    if not any(sign in text for sign in "*?["):
+        return text.__eq__
+    import fnmatch
+    import re
+
+    return re.compile(fnmatch.translate(text)).match

@@ -38,7 +38,7 @@ def find(
             continue
         file, links = found
         # One file with two names is listed under the first one alone, and only a walk knows which that is.
-        if links > 1 or _may_overlap(roots):
+        if links > 1 or may_overlap(roots):
             listed = discover(workspace, extra_paths=extra_paths, sessions_dir=sessions_dir).files
             return next((one for one in listed if one.path == path), None)
         return file
@@ -102,7 +102,7 @@ def _parts_below(root: Root, roots: Roots, path: str) -> list[str] | None:
     return list(Path(whole).relative_to(root.folder).parts)
 
 
-def _may_overlap(roots: Roots) -> bool:
+def may_overlap(roots: Roots) -> bool:
     """Could one file be reached by two paths, because a root is named through a link?"""
     folders = {root.folder for root in roots.roots if root.source == "memory"}
     return len(folders) > 1 and any(os.path.realpath(folder) != folder for folder in folders)

@@ -6,11 +6,13 @@ import os
 import re
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
+from memslot_memory_core.records import dataclass, field
 from memslot_memory_core.sources.globs import Glob, why_not
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Source = Literal["memory", "sessions"]
 
@@ -21,7 +23,7 @@ TRANSCRIPT = (".jsonl",)
 
 # Line breaks and control characters would tear listings and citations apart, a backslash is a separator
 # elsewhere, and a lone surrogate stands for a byte that is no UTF-8 and cannot be stored as text.
-_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\\\\\u2028\u2029\ud800-\udfff]")
+_UNSAFE = "[\x00-\x1f\x7f-\x9f\\\\\u2028\u2029\ud800-\udfff]"
 
 
 class ExtraPathLike(Protocol):
@@ -55,11 +57,13 @@ class Roots:
     problems: list[str] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
     """What the paths of files begin with that may be there, only that nobody can tell now."""
+    refused: list[str] = field(default_factory=list)
+    """Extra paths that are no roots as things are."""
 
 
 def is_safe(name: str) -> bool:
     """Can the name stand in a path that people and programs read back?"""
-    return (name.isprintable() and "\\" not in name) or not _UNSAFE.search(name)
+    return (name.isprintable() and "\\" not in name) or not re.search(_UNSAFE, name)
 
 
 def posix(path: str) -> str:
@@ -82,24 +86,31 @@ def find_roots(
     notes = Glob(*PRIVATE_NAMES, "memory/**")
     roots.roots.append(Root("memory", roots.workspace, "", glob=notes))
     for extra in extra_paths:
-        _add_extra(roots, extra)
+        where = _place_of(roots.workspace, extra)
+        if not _add_extra(roots, extra, where):
+            roots.refused.append(where)
     if sessions_dir is not None:
         folder = os.path.abspath(sessions_dir)  # noqa: PTH100
         roots.roots.append(Root("sessions", folder, "sessions/", suffixes=TRANSCRIPT))
     return roots
 
 
-def _add_extra(roots: Roots, extra: str | ExtraPathLike) -> None:
+def _place_of(workspace: str, extra: str | ExtraPathLike) -> str:
+    text = extra if isinstance(extra, str) else extra.path
+    return os.path.abspath(os.path.join(workspace, os.path.expanduser(text)))  # noqa: PTH100, PTH111, PTH118
+
+
+def _add_extra(roots: Roots, extra: str | ExtraPathLike, where: str) -> bool:
+    """Whether the extra path, which lies at `where`, became a root."""
     text, pattern = (extra, None) if isinstance(extra, str) else (extra.path, extra.pattern)
     name = f"Extra path {text!r}"
-    where = os.path.abspath(Path(roots.workspace, os.path.expanduser(text)))  # noqa: PTH100, PTH111
     fault = why_not(pattern) if pattern is not None else None
     if fault is not None:
         roots.problems.append(f"{name} is left out: its pattern {pattern!r} {fault}.")
-        return
+        return False
     if not is_safe(posix(where)):
         roots.problems.append(f"{name} is left out: its name has characters that cannot be shown or stored.")
-        return
+        return False
     try:
         link = _link_on_the_way(roots.workspace, where)
         status = os.lstat(where)
@@ -108,11 +119,11 @@ def _add_extra(roots: Roots, extra: str | ExtraPathLike) -> None:
         roots.problems.append(f"{name} cannot be indexed: {reason}. Correct it or take it out of extraPaths.")
         if isinstance(error, OSError) and not _is_absent(where, error):
             roots.unread += _may_begin_with(roots.workspace, where)
-        return
+        return False
     if link is not None:
         roots.skipped_links += 1
         roots.problems.append(f"{name} is left out: {link} is a symbolic link. Name the place it leads to instead.")
-        return
+        return False
     glob = Glob(pattern) if pattern is not None else None
     if stat.S_ISDIR(status.st_mode):
         shown = shown_folder(roots.workspace, where)
@@ -122,6 +133,8 @@ def _add_extra(roots: Roots, extra: str | ExtraPathLike) -> None:
         roots.roots.append(Root("memory", folder, shown_folder(roots.workspace, folder), glob=glob, only=only))
     else:
         roots.problems.append(f"{name} is left out: it is neither a folder nor a Markdown file.")
+        return False
+    return True
 
 
 def _is_absent(where: str, error: OSError) -> bool:
@@ -165,7 +178,7 @@ def _link_on_the_way(workspace: str, where: str) -> str | None:
     if is_below(workspace, where):
         steps = []
         at = workspace
-        for part in Path(where).relative_to(workspace).parts:
+        for part in where[len(join(workspace, "")) :].split(os.sep):  # noqa: PTH206
             at = join(at, part)
             steps.append(at)
     return next((step for step in steps if is_link(step)), None)
@@ -174,7 +187,11 @@ def _link_on_the_way(workspace: str, where: str) -> str | None:
 def is_link(path: str) -> bool:
     """A symbolic link, or a junction of Windows, which is one by another name."""
     status = os.lstat(path)
-    return stat.S_ISLNK(status.st_mode) or bool(getattr(status, "st_reparse_tag", 0) == _JUNCTION)
+    return stat.S_ISLNK(status.st_mode) or is_junction(status)
+
+
+def is_junction(status: os.stat_result) -> bool:
+    return bool(getattr(status, "st_reparse_tag", 0) == _JUNCTION)
 
 
 _JUNCTION = getattr(stat, "IO_REPARSE_TAG_MOUNT_POINT", -1)

@@ -13,6 +13,7 @@ from typing import BinaryIO
 from memslot_memory_core.sources.files import SourceFile, make_stamp
 
 MAX_BYTES = 64 * 1024 * 1024
+_BLOCK_BYTES = 1024 * 1024
 _READS = 3
 """How often a file that is being written is read again before what was read last is taken."""
 _GONE = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.EISDIR}
@@ -56,8 +57,9 @@ def read_text_file(source: SourceFile, max_bytes: int = MAX_BYTES) -> Document |
     with file:
         for _ in range(_READS):
             file.seek(0)
-            stamp = make_stamp(os.fstat(file.fileno()))
-            data = file.read(max_bytes + 1)
+            status = os.fstat(file.fileno())
+            stamp = make_stamp(status)
+            data = _read(file, max_bytes + 1, status.st_size)
             if make_stamp(os.fstat(file.fileno())) == stamp:
                 break
     truncated = len(data) > max_bytes
@@ -67,6 +69,16 @@ def read_text_file(source: SourceFile, max_bytes: int = MAX_BYTES) -> Document |
     if truncated and len(lines) > 1 and not text.endswith(("\n", "\r")):
         lines.pop()
     return Document(tuple(lines), hashlib.sha256(data).hexdigest(), stamp, replaced, truncated)
+
+
+def _read(file: BinaryIO, most: int, size: int) -> bytes:
+    """So many bytes at most of a file of about that size: room is made for as many as are asked for at once."""
+    blocks = [file.read(min(most, size + 1))]
+    left = most - len(blocks[0])
+    while left > 0 and (block := file.read(min(left, _BLOCK_BYTES))):
+        blocks.append(block)
+        left -= len(block)
+    return b"".join(blocks)
 
 
 def open_source(source: SourceFile) -> BinaryIO | None:

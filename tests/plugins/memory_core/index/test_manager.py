@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,52 @@ def test_a_search_takes_up_changes_soon(make_manager: Any) -> None:
     while not manager.search("windmill").hits and time.monotonic() < deadline:
         time.sleep(0.05)
     assert manager.search("windmill").hits
+
+
+def test_a_search_in_a_watched_workspace_takes_up_what_was_seen_and_looks_nowhere_else(make_manager: Any) -> None:
+    manager = make_manager(sync={"watch": True, "onSearch": True, "watchDebounceMs": 60_000})
+    write(manager, "The lighthouse is red.\n")
+    manager.sync()
+    manager.start_watching()
+    watcher = manager._watcher
+    assert watcher is not None
+    assert until(lambda: watcher.is_sure)
+    manager.search("lighthouse")  # looks at everything: it is the first one, and the watch has just begun
+    assert until(lambda: manager._upkeep.wait(0) and not manager._upkeep._asked)
+    write(manager, "The windmill is white.\n", "memory/b.md")
+    assert until(lambda: bool(manager.search("windmill").hits))
+    last = manager.last_sync()
+    assert last is not None
+    assert (last.indexed, last.unchanged, last.look) == (1, 1, None)
+
+
+def test_what_the_watcher_missed_is_found_by_a_search_after_a_while(
+    make_manager: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manager = make_manager(sync={"watch": True, "onSearch": True, "watchDebounceMs": 60_000})
+    write(manager, "The lighthouse is red.\n")
+    manager.sync()
+    manager.start_watching()
+    watcher = manager._watcher
+    assert watcher is not None
+    assert until(lambda: watcher.is_sure)
+    manager.search("lighthouse")
+    assert until(lambda: manager._upkeep.wait(0) and not manager._upkeep._asked)
+    monkeypatch.setattr(watcher, "_on_change", lambda _: None)
+    write(manager, "The windmill is white.\n", "memory/b.md")
+    manager.search("windmill")
+    assert manager._upkeep.wait(5.0)
+    assert not manager.search("windmill").hits
+    monkeypatch.setattr(module, "_WATCHED_SYNC_SECONDS", 0.0)
+    monkeypatch.setattr(module, "_WATCHED_SYNC_SHARE", 0.0)
+    assert until(lambda: bool(manager.search("windmill").hits))
+
+
+def until(is_so: Callable[[], bool], seconds: float = 15.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while not is_so() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return is_so()
 
 
 def test_an_empty_query_is_the_callers_mistake(make_manager: Any) -> None:

@@ -11,7 +11,7 @@ import pytest
 from memslot_memory_core import upkeep as module
 from memslot_memory_core.index.connection import IndexBusyError
 from memslot_memory_core.index.report import SyncProgress, SyncReport
-from memslot_memory_core.upkeep import Upkeep
+from memslot_memory_core.upkeep import Paths, Upkeep
 
 
 class Work:
@@ -19,14 +19,18 @@ class Work:
 
     def __init__(self) -> None:
         self.runs = 0
+        self.paths: list[Paths] = []
         self.at_once = 0
         self.most_at_once = 0
         self.go_on = threading.Event()
         self.go_on.set()
         self.errors: list[Exception] = []
 
-    def __call__(self, cancelled: Callable[[], bool], progress: Callable[[SyncProgress], None]) -> SyncReport:
+    def __call__(
+        self, paths: Paths, cancelled: Callable[[], bool], progress: Callable[[SyncProgress], None]
+    ) -> SyncReport:
         self.runs += 1
+        self.paths.append(paths)
         self.at_once += 1
         self.most_at_once = max(self.most_at_once, self.at_once)
         try:
@@ -109,6 +113,87 @@ def test_another_writer_is_waited_for_and_named_when_it_takes_too_long(monkeypat
     assert upkeep.wait(5.0)
     assert "another process" in (upkeep.failure or "")
     upkeep.close()
+
+
+def test_paths_are_gathered_until_all_is_quiet_or_somebody_asks() -> None:
+    work = Work()
+    upkeep = Upkeep(work)
+    upkeep.note_changes({"a"}, 3600.0)
+    upkeep.note_changes({"b"}, 3600.0)
+    assert upkeep.wait(0.0), "nobody has to wait for what waits itself"
+    assert work.paths == []
+    upkeep.hurry()
+    assert upkeep.wait(5.0)
+    assert work.paths == [frozenset({"a", "b"})]
+    upkeep.hurry()
+    assert upkeep.wait(5.0)
+    assert len(work.paths) == 1, "nothing was left to do"
+    upkeep.note_changes({"c"}, 0.02)
+    assert until(lambda: len(work.paths) == 2)
+    assert work.paths[1] == frozenset({"c"})
+    upkeep.close()
+
+
+def test_a_file_that_is_written_without_pause_is_looked_at_all_the_same() -> None:
+    work = Work()
+    upkeep = Upkeep(work)
+    deadline = time.monotonic() + 20.0
+    while not work.runs and time.monotonic() < deadline:
+        upkeep.note_changes({"a"}, 0.1)
+        time.sleep(0.01)
+    upkeep.close()
+    assert work.paths[0] == frozenset({"a"})
+
+
+def test_a_look_at_everything_takes_the_paths_along_and_does_not_wait() -> None:
+    work = Work()
+    upkeep = Upkeep(work)
+    upkeep.note_changes({"a"}, 3600.0)
+    upkeep.request()
+    assert upkeep.wait(5.0)
+    assert work.paths == [None]
+    upkeep.note_changes(None, 3600.0)
+    upkeep.note_changes({"a"}, 3600.0)
+    upkeep.hurry()
+    assert upkeep.wait(5.0)
+    assert work.paths == [None, None]
+    upkeep.close()
+
+
+def test_after_a_run_that_failed_everything_is_looked_at() -> None:
+    work = Work()
+    work.errors = [RuntimeError("the disk is on fire")]
+    upkeep = Upkeep(work)
+    upkeep.note_changes({"a"}, 0.0)
+    assert until(lambda: work.runs == 1)
+    assert upkeep.wait(5.0)
+    upkeep.note_changes({"b"}, 0.0)
+    assert until(lambda: work.runs == 2)
+    assert upkeep.wait(5.0)
+    upkeep.note_changes({"c"}, 0.0)
+    assert until(lambda: work.runs == 3)
+    upkeep.close()
+    assert work.paths == [frozenset({"a"}), None, frozenset({"c"})]
+
+
+def test_changes_do_not_put_off_what_comes_by_the_clock() -> None:
+    work = Work()
+    upkeep = Upkeep(work, interval_seconds=0.2)
+    upkeep.keep_interval()
+    deadline = time.monotonic() + 20.0
+    while None not in work.paths and time.monotonic() < deadline:
+        upkeep.note_changes({"a"}, 0.0)
+        time.sleep(0.01)
+    upkeep.close()
+    assert None in work.paths
+    assert frozenset({"a"}) in work.paths
+
+
+def until(is_so: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + 10.0
+    while not is_so() and time.monotonic() < deadline:
+        time.sleep(0.005)
+    return is_so()
 
 
 def test_runs_come_by_the_clock() -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +29,15 @@ class Watched:
         self.folder = folder
         self.extra = folder.parent / "extra"
         self.told = 0
+        self.paths: list[set[str] | None] = []
         self.watcher = Watcher(self._folders, self._tell, QUIET_MS)
 
     def _folders(self) -> WatchedFolders:
         return WatchedFolders([self.folder], [self.folder / "memory", self.extra])
 
-    def _tell(self) -> None:
+    def _tell(self, paths: Collection[str] | None) -> None:
         self.told += 1
+        self.paths.append(None if paths is None else set(paths))
 
     def settle(self) -> None:
         """Wait until the watch has begun, which it tells, and what was written before has been told."""
@@ -75,6 +78,30 @@ def test_every_way_of_changing_a_note_is_noticed(watched: Watched) -> None:
     assert watched.tells_of((memory / "a.md").unlink)
 
 
+def test_the_paths_that_have_changed_are_named(watched: Watched) -> None:
+    memory = watched.folder / "memory"
+    assert until(lambda: watched.watcher.is_sure, 10.0)
+    watched.paths.clear()
+    assert watched.tells_of(lambda: (memory / "a.md").write_text("one"))
+    assert watched.tells_of(lambda: (memory / "a.md").rename(memory / "b.md"))
+    assert until(lambda: str(memory / "b.md") in set().union(*(each or () for each in watched.paths)), 8.0)
+    assert None not in watched.paths
+    assert set().union(*(each or () for each in watched.paths)) == {str(memory / "a.md"), str(memory / "b.md")}
+
+
+def test_after_an_error_it_goes_on_and_everything_may_have_changed(watched: Watched) -> None:
+    memory = watched.folder / "memory"
+    assert until(lambda: watched.watcher.is_sure, 10.0)
+    watched.paths.clear()
+    (memory / os.fsdecode(b"caf\xe9.md")).write_text("Latin-1")  # watchfiles has no word for such a name
+    assert until(lambda: None in watched.paths, 10.0)
+    assert until(lambda: watched.watcher.is_sure, 10.0)
+    assert not watched.watcher.is_polling
+    watched.paths.clear()
+    assert watched.tells_of(lambda: (memory / "a.md").write_text("one"))
+    assert {str(memory / "a.md")} in watched.paths
+
+
 def test_folders_that_come_and_go_are_noticed_with_what_is_in_them(watched: Watched, tmp_path: Path) -> None:
     memory = watched.folder / "memory"
     assert watched.tells_of(lambda: (memory / "deep" / "deeper").mkdir(parents=True))
@@ -101,7 +128,7 @@ def test_a_note_written_right_after_its_folder_was_made_is_not_missed(watched: W
     watched.settle()
     seen: list[bool] = []
     note = watched.folder / "memory" / "a.md"
-    watched.watcher._on_change = lambda: seen.append(note.exists())
+    watched.watcher._on_change = lambda _: seen.append(note.exists())
     note.parent.mkdir()
     time.sleep(QUIET_MS * 3 / 1000)  # the watch is just being moved
     note.write_text("quick")
@@ -165,7 +192,9 @@ def test_where_the_system_cannot_notify_it_looks_again_and_again(
     watched.watcher.start()
     watched.settle()
     assert watched.watcher.is_polling
+    assert not watched.watcher.is_sure
     assert watched.tells_of(lambda: (folder / "memory" / "a.md").write_text("polled"))
+    assert all(paths is None for paths in watched.paths), "two changes may look like one, so it names none"
     watched.watcher.close()
     assert until(lambda: not watching_threads(), 5.0)
 
@@ -192,7 +221,7 @@ def test_closing_ends_all_threads_at_any_moment(tmp_path: Path) -> None:
 def test_an_error_of_whoever_is_told_does_not_end_the_watch(watched: Watched) -> None:
     told: list[int] = []
 
-    def failing() -> None:
+    def failing(_: object) -> None:
         told.append(1)
         raise RuntimeError("a mistake elsewhere")
 

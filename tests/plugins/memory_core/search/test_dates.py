@@ -7,6 +7,7 @@ from datetime import date, datetime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from memslot_memory_core.search import dates
 from memslot_memory_core.search.dates import AskedDate, closeness_to_dates, find_dates, time_of_path
 
 TODAY = date(2024, 3, 14)  # a Thursday
@@ -134,3 +135,29 @@ def test_any_question_on_any_day_is_read(query: str, today: date) -> None:
 def test_time_told_from_today_ends_at_the_ends_of_the_calendar(phrase: str, today: date) -> None:
     for asked in find_dates(f"what happened {phrase}", today)[0]:
         assert 0.0 <= asked.closeness(today) <= 1.0
+
+
+_NUMBERS = ("8", "31", "1999", "2023", "۲۰", "two")
+_NAMES = ("May", "mai", "MÄRZ", "août", "dec", "octṫ", "ſept", "ſeptember", "monday", "week", "weeks", "weeK", "day")
+_SMALL = ("in", "IN", "ın", "İn", "since", "of", "de", "last", "laſt", "this", "thiſ", "ago", "today", "yeſterday", "x")
+_UNSPACED = ("年", "月", "日", "월", "昨日", "上周", "지난달")
+_PIECES = st.sampled_from([*_NUMBERS, *_NAMES, *_SMALL, *_UNSPACED, " ", ", ", "-", "/", "."])
+
+
+@given(st.lists(_PIECES, max_size=8).map("".join) | st.lists(_PIECES, max_size=8).map(" ".join) | st.text(max_size=20))
+def test_no_date_is_passed_over_for_what_its_pattern_needs(query: str) -> None:
+    """Patterns are left out that cannot match; with all of them tried, the same is found."""
+    with pytest.MonkeyPatch.context() as patch:
+        everything = [dates._compiled(each) for each in dates._ABSOLUTE], [dates._compiled(dates._RELATIVE)]
+        patch.setattr(dates, "_possible", lambda _: everything)
+        expected = find_dates(query, TODAY)
+    assert find_dates(query, TODAY) == expected
+
+
+def test_a_question_without_a_date_compiles_no_pattern() -> None:
+    assert dates._possible("where do we keep the spare boat keys?") == ([], [])
+
+
+def test_letters_that_a_pattern_takes_for_others_are_read_as_those() -> None:
+    assert _days("on 3 ſept 2023") == [("2023-09-03", "2023-09-03")]
+    assert _days("what did we do yeſterday") == _days("what did we do yesterday") == [("2024-03-13", "2024-03-13")]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from memslot_memory_core.search.candidate import AskedTerm
 from memslot_memory_core.search.evidence import gather_evidence
 from memslot_memory_core.search.matching import Matcher
+from memslot_memory_core.search.vocabulary import Vocabulary, vocabulary
 from memslot_memory_core.search.word_vectors import WordVectors
 
 NEAR = {"camp": [1.0, 0.0, 0.0], "camping": [1.0, 0.0, 0.0], "tent": [0.8, 0.6, 0.0], "tax": [0.0, 0.0, 1.0]}
@@ -154,21 +155,33 @@ def test_any_text_and_any_term_give_shares(texts: list[str], term: str) -> None:
         assert all(0.0 <= share <= 1.0 for share in (*found.lines, found.window, found.phrase))
 
 
-def test_word_vectors_are_asked_for_once_and_forgotten_when_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_word_vectors_are_asked_for_once() -> None:
     asked: list[list[str]] = []
+    known = Vocabulary()
 
     def embed(words: Sequence[str]) -> numpy.ndarray:
         asked.append(list(words))
-        return numpy.array([[float(len(word))] for word in words])
+        return numpy.array([[float(len(word)), 1.0] for word in words])
 
-    monkeypatch.setattr("memslot_memory_core.search.word_vectors.MOST_WORDS", 3)
     words = WordVectors(embed)
 
-    def likeness(*said: str) -> list[float]:
-        cosines, columns = words.cosines([said[0]], said)
-        return [round(float(cosines[0, column]), 2) for column in columns]
+    def likeness(one: str, *said: str) -> list[float]:
+        (numbers,) = known.read([" ".join(said)])
+        read = numpy.frombuffer(numbers, dtype=numpy.uint32)[:-1].astype(numpy.intp)
+        return [round(float(each), 2) for each in words.cosines([one], read, known)[:, 0]]
 
-    assert likeness("a", "bb", "a") == [1.0, 1.0, 1.0]
-    assert likeness("bb", "ccc") == [1.0, 1.0]
-    assert likeness("dddd", "a") == [1.0, 1.0]
-    assert asked == [["a", "bb"], ["ccc"], ["dddd", "a"]]
+    assert likeness("a", "a", "Bb") == [1.0, 0.95]
+    assert likeness("bb", "ccc", "BB") == [0.99, 1.0]
+    assert likeness("a", "ccc") == [0.89]
+    assert asked == [["a"], ["a", "bb"], ["bb"], ["ccc"]]
+
+
+def test_a_vocabulary_that_grew_too_large_is_begun_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memslot_memory_core.search.vocabulary._MOST_WORDS", 3)
+    matcher, words = _matcher("maria"), WordVectors(_embed)
+
+    for number in range(20):
+        (found,) = gather_evidence([f"word{number} other{number}\nMaria came"], matcher, words)
+
+        assert list(found.lines) == pytest.approx([0.0, 1.0])
+    assert len(vocabulary()) < 12

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import replace
 from datetime import datetime
 
 import pytest
@@ -302,7 +301,7 @@ def test_what_is_shown_knows_its_best_lines_even_where_words_do_not_count(make_s
     (shown,) = rank(candidates, query, RankingSettings(VECTORS)).results
 
     assert shown.evidence is not None
-    assert shown.evidence.lines == (0.0, 1.0)
+    assert list(shown.evidence.lines) == [0.0, 1.0]
     assert shown.explanation.line is None
 
 
@@ -318,7 +317,7 @@ def test_of_two_with_the_same_words_the_closer_wording_comes_first(
     query_text: str, better: str, worse: str, make_search: MakeSearch
 ) -> None:
     query, candidates = make_search(query_text, [worse, better], others=FILLER)
-    alike = [replace(each, text_r=5.0) for each in candidates]
+    alike = [each._replace(text_r=5.0) for each in candidates]
 
     assert _ids(rank(alike, query, RankingSettings(WORDS, min_score=0.0))) == [1, 0]
 

@@ -95,6 +95,16 @@ class Index:
         finally:
             db.execute("COMMIT")
 
+    def cosines(self, query: bytes, rowids: Sequence[int], db: apsw.Connection | None = None) -> dict[int, float]:
+        db = db or self.db
+        if db.in_transaction:
+            return self.engine.cosines(db, query, rowids, state=self.state(db))
+        db.execute("BEGIN")
+        try:
+            return self.engine.cosines(db, query, rowids, state=self.state(db))
+        finally:
+            db.execute("COMMIT")
+
     def expected(self, query: bytes, limit: int, db: apsw.Connection | None = None) -> list[tuple[int, float]]:
         """By comparing with every row, one at a time, in double precision."""
         wanted = numpy.frombuffer(query, "<f4").astype(float)
@@ -112,6 +122,8 @@ class Index:
         found, expected = self.search(query, limit, db), self.expected(query, limit, db)
         assert [rowid for rowid, _ in found] == [rowid for rowid, _ in expected]
         assert [cosine for _, cosine in found] == pytest.approx([cosine for _, cosine in expected], abs=2e-9)
+        everything = dict(self.expected(query, 1_000_000, db))
+        assert self.cosines(query, [*everything, 999_999], db) == pytest.approx(everything, abs=2e-9)
 
 
 def pack(numbers: Sequence[float]) -> bytes:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
 from memslot_memory_core.index.vectors.engine import DIMS, VectorEngine, VectorTable
+from memslot_memory_core.records import dataclass
 
 if TYPE_CHECKING:
     EngineName = Literal["sqlite-vec", "vec1", "numpy"]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+from memslot_memory_core.records import dataclass
 
 if TYPE_CHECKING:
     import apsw
@@ -33,6 +34,9 @@ class VectorEngine(Protocol):
 
     def search(self, db: apsw.Connection, query: bytes, limit: int, *, state: State) -> list[Hit]:
         """The rows of this snapshot with the largest cosine, best first; of equals the smaller id first."""
+
+    def cosines(self, db: apsw.Connection, query: bytes, rowids: Sequence[int], *, state: State) -> dict[int, float]:
+        """The exact cosine of each of these rows that is in this snapshot and has a vector with a length."""
 
     def add(self, db: apsw.Connection, rows: Iterable[tuple[int, bytes]]) -> None:
         """Take in new rows; those without a length are left out."""

@@ -10,19 +10,22 @@ from __future__ import annotations
 import math
 import struct
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from operator import mul
 from typing import TYPE_CHECKING
 
 from memslot_memory_core.index.vectors.engine import Hit, VectorTable, has_length
+from memslot_memory_core.records import dataclass
 
 if TYPE_CHECKING:
     import apsw
 
+    from memslot_memory_core.index.vectors.scores import Rows
+
 _SPARE = 16
 _WIDER = 4
-_DIGITS = 9
+_STEPS = 1e9
+"""Cosines are rounded, so that equal vectors stay equal whichever way was taken."""
 _PLAIN_MULTIPLICATIONS = 1_000_000
 """Up to here plain Python takes less time than importing numpy."""
 
@@ -36,12 +39,13 @@ class Nearest:
 
 
 def nearest_rows(
-    db: apsw.Connection, table: VectorTable, query: bytes, limit: int, propose: Callable[[int], Nearest]
+    dims: int, limit: int, propose: Callable[[int], Nearest], score: Callable[[Sequence[int]], Mapping[int, float]]
 ) -> list[Hit]:
-    """The `limit` nearest rows; `propose(k)` is asked for more until no row left out can be one of them."""
-    if limit < 1 or not has_length(query):
-        return []
-    doubt = (table.dims + 8) * 2.0**-23  # how far a sum of so many 32-bit products can be off
+    """The `limit` nearest rows; `propose(k)` is asked for more until no row left out can be one of them.
+
+    `score` gives the exact cosines of those that are in this snapshot.
+    """
+    doubt = (dims + 8) * 2.0**-23  # how far a sum of so many 32-bit products can be off
     cosine: dict[int, float] = {}
     asked: set[int] = set()
     wanted = limit + _SPARE
@@ -49,7 +53,7 @@ def nearest_rows(
         proposed = propose(wanted)
         new = [rowid for rowid in proposed.rowids if rowid not in asked]
         asked.update(new)
-        cosine.update(cosines(db, table, query, new))
+        cosine.update(score(new))
         best = sorted(cosine.items(), key=lambda hit: (-hit[1], hit[0]))[:limit]
         if proposed.rest is None or (len(best) == limit and best[-1][1] > proposed.rest + doubt):
             return best
@@ -68,22 +72,30 @@ def cosines(db: apsw.Connection, table: VectorTable, query: bytes, rowids: Seque
         values = _with_numpy(blobs, table.dims)
     else:
         values = _plainly(blobs, table.dims)
-    # Rounded, so that equal vectors stay equal whichever way was taken.
-    return {rowid: round(min(1.0, max(-1.0, value)), _DIGITS) for (rowid, _), value in zip(rows, values, strict=True)}
+    return {rowid: value for (rowid, _), value in zip(rows, values, strict=True)}
 
 
 def _plainly(blobs: Sequence[bytes], dims: int) -> list[float]:
     unpack = struct.Struct(f"<{dims}f").unpack
     query, *vectors = (unpack(blob) for blob in blobs)
     length = math.sqrt(sum(map(mul, query, query)))
-    return [sum(map(mul, query, vector)) / (length * math.sqrt(sum(map(mul, vector, vector)))) for vector in vectors]
+    values = (sum(map(mul, query, each)) / (length * math.sqrt(sum(map(mul, each, each)))) for each in vectors)
+    return [round(min(1.0, max(-1.0, value)) * _STEPS) / _STEPS for value in values]
 
 
 def _with_numpy(blobs: Sequence[bytes], dims: int) -> list[float]:
     import numpy
 
-    matrix = numpy.frombuffer(b"".join(blobs), dtype="<f4").reshape(-1, dims).astype(numpy.float64)
+    return cosines_with_first(numpy.frombuffer(b"".join(blobs), dtype="<f4").reshape(-1, dims))
+
+
+def cosines_with_first(rows: Rows) -> list[float]:
+    """The cosine of each row but the first with the first."""
+    import numpy
+
+    matrix = rows.astype(numpy.float64)
     lengths = numpy.sqrt((matrix * matrix).sum(axis=1))
     # Not a matrix product: BLAS may add up equal rows in different orders.
-    values: list[float] = ((matrix[1:] * matrix[0]).sum(axis=1) / (lengths[1:] * lengths[0])).tolist()
-    return values
+    values = (matrix[1:] * matrix[0]).sum(axis=1) / (lengths[1:] * lengths[0])
+    rounded: list[float] = (numpy.rint(numpy.clip(values, -1.0, 1.0) * _STEPS) / _STEPS).tolist()
+    return rounded

@@ -15,13 +15,12 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from memslot_memory_core.index.vectors.engine import BEFORE_ALL, Hit, State, VectorTable, has_length
-from memslot_memory_core.index.vectors.exact import nearest_rows
+from memslot_memory_core.index.vectors.exact import cosines, cosines_with_first, nearest_rows
 
 if TYPE_CHECKING:
     import apsw
 
-    from memslot_memory_core.index.vectors.matrix import Matrix
-    from memslot_memory_core.index.vectors.scores import Ids, Rows, Scores
+    from memslot_memory_core.index.vectors.matrix import Matrix, View
 
 _READINGS = 64
 _DEAD_SHARE, _DEAD_AT_LEAST = 0.15, 256
@@ -44,7 +43,22 @@ class NumpyEngine:
         self._table.check(query, "the query")
         if limit < 1 or not has_length(query):
             return []
-        return nearest_rows(db, self._table, query, limit, self._scores(db, query, state).nearest)
+        from memslot_memory_core.index.vectors.scores import Scores, scan, unit
+
+        view = self._look(db, state)
+        if view is None:
+            scores = scan(db, self._table, query)
+        else:
+            scores = Scores(view.ids, view.rows @ unit(query))
+        return nearest_rows(
+            self._table.dims, limit, scores.nearest, lambda rowids: self._cosines(db, view, query, rowids)
+        )
+
+    def cosines(self, db: apsw.Connection, query: bytes, rowids: Sequence[int], *, state: State) -> dict[int, float]:
+        self._table.check(query, "the query")
+        if not rowids or not has_length(query):
+            return {}
+        return self._cosines(db, self._look(db, state), query, rowids)
 
     def add(self, db: apsw.Connection, rows: Iterable[tuple[int, bytes]]) -> None:
         """Check the rows; they are read when they are searched."""
@@ -72,22 +86,27 @@ class NumpyEngine:
     def maintain(self, db: apsw.Connection) -> bool:
         return False
 
-    def _scores(self, db: apsw.Connection, query: bytes, state: State) -> Scores:
-        import apsw
+    def _cosines(self, db: apsw.Connection, view: View | None, query: bytes, rowids: Sequence[int]) -> dict[int, float]:
+        """The exact cosines; where the matrix holds this snapshot and nothing else, without a look at the disk."""
+        import numpy
 
-        from memslot_memory_core.index.vectors.scores import Scores, scan, unit
+        if view is None or not view.is_snapshot:
+            return cosines(db, self._table, query, rowids)
+        there, places = view.find(rowids)
+        first = numpy.frombuffer(query, dtype="<f4")[numpy.newaxis]
+        values = cosines_with_first(numpy.concatenate((first, view.rows[places])))
+        return dict(zip(there, values, strict=True))
+
+    def _look(self, db: apsw.Connection, state: State) -> View | None:
+        import apsw
 
         inside = db.txn_state("main")
         if inside == apsw.SQLITE_TXN_NONE:
             raise RuntimeError("a vector search belongs into the transaction in which its state was read")
         # What is not committed may be rolled back, and its ids given to other rows.
-        view = None if inside == apsw.SQLITE_TXN_WRITE else self._view(db, state)
-        if view is None:
-            return scan(db, self._table, query)
-        ids, rows = view
-        return Scores(ids, rows @ unit(query))
+        return None if inside == apsw.SQLITE_TXN_WRITE else self._view(db, state)
 
-    def _view(self, db: apsw.Connection, state: State) -> tuple[Ids, Rows] | None:
+    def _view(self, db: apsw.Connection, state: State) -> View | None:
         """At least all rows of this snapshot; None if they were not kept."""
         changes, count = state
         with self._lock:
@@ -106,7 +125,9 @@ class NumpyEngine:
             if len(self._matrix) + self._absent < count:
                 # Some row came in with an id that is not the largest; better slow than incomplete.
                 self._read_all(db, state)
-            return self._matrix.ids, self._matrix.rows
+            # Read at this very change or before it, and as many rows: then they are the same.
+            is_snapshot = changes == max(self._largest) and len(self._matrix) + self._absent == count
+            return self._matrix.view(is_snapshot)
 
     def _read_all(self, db: apsw.Connection, state: State) -> None:
         from memslot_memory_core.index.vectors.matrix import Matrix

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from memslot_memory_core.index.vectors.engine import DIMS, Hit, State, VectorTable, has_length
-from memslot_memory_core.index.vectors.exact import Nearest, nearest_rows
+from memslot_memory_core.index.vectors.exact import Nearest, cosines, nearest_rows
 
 if TYPE_CHECKING:
     import apsw
@@ -32,9 +32,17 @@ class SqliteVecEngine:
 
     def search(self, db: apsw.Connection, query: bytes, limit: int, *, state: State) -> list[Hit]:
         self._table.check(query, "the query")
-        if not has_length(query):
+        if limit < 1 or not has_length(query):
             return []
-        return nearest_rows(db, self._table, query, limit, lambda wanted: self._propose(db, query, wanted))
+        return nearest_rows(
+            self._table.dims,
+            limit,
+            lambda wanted: self._propose(db, query, wanted),
+            lambda rowids: cosines(db, self._table, query, rowids),
+        )
+
+    def cosines(self, db: apsw.Connection, query: bytes, rowids: Sequence[int], *, state: State) -> dict[int, float]:
+        return cosines(db, self._table, query, rowids)
 
     def _propose(self, db: apsw.Connection, query: bytes, wanted: int) -> Nearest:
         if wanted > _MOST:

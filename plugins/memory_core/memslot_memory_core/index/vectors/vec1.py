@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from memslot_memory_core.index.vectors.engine import DIMS, Hit, State, VectorTable, has_length
-from memslot_memory_core.index.vectors.exact import Nearest, nearest_rows
+from memslot_memory_core.index.vectors.exact import Nearest, cosines, nearest_rows
 
 if TYPE_CHECKING:
     import apsw
@@ -50,10 +50,18 @@ class Vec1Engine:
 
     def search(self, db: apsw.Connection, query: bytes, limit: int, *, state: State) -> list[Hit]:
         self._table.check(query, "the query")
-        if not has_length(query):
+        if limit < 1 or not has_length(query):
             return []
         _, rows = state
-        return nearest_rows(db, self._table, query, limit, lambda wanted: self._propose(db, query, wanted, rows))
+        return nearest_rows(
+            self._table.dims,
+            limit,
+            lambda wanted: self._propose(db, query, wanted, rows),
+            lambda rowids: cosines(db, self._table, query, rowids),
+        )
+
+    def cosines(self, db: apsw.Connection, query: bytes, rowids: Sequence[int], *, state: State) -> dict[int, float]:
+        return cosines(db, self._table, query, rowids)
 
     def _propose(self, db: apsw.Connection, query: bytes, wanted: int, rows: int) -> Nearest:
         wanted = min(wanted, _MOST)

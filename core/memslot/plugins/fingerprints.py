@@ -1,0 +1,42 @@
+"""Tells whether a file, a folder or what is installed has changed.
+
+A cold command asks this before anything else, so nothing slower than `os` may be imported here.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from memslot import __version__
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+Fingerprint = tuple[int, int, int, int] | None
+
+
+def fingerprint(path: str) -> Fingerprint:
+    """Changes when a file or folder is written, replaced, or gets other permissions; None if it is not there."""
+    try:
+        status = os.stat(path)  # noqa: PTH116 (no pathlib here)
+    except (OSError, ValueError):
+        return None
+    return (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
+
+
+def installed_fingerprint() -> list[Any]:
+    """Changes when a distribution is installed, removed or upgraded in one of Python's folders."""
+    folders = [[path, _mtime(path)] for path in search_path() if os.path.isdir(path)]  # noqa: PTH112
+    return [__version__, sys.version, sys.prefix, folders]
+
+
+def _mtime(path: str) -> int:
+    # Only the folder's own entries matter, and only their names: an access or a chmod does not.
+    return os.stat(path).st_mtime_ns  # noqa: PTH116
+
+
+def search_path() -> list[str]:
+    """sys.path with the current folder by its name, as `python -c` and a prompt have it first."""
+    return [path or os.getcwd() for path in sys.path]  # noqa: PTH109

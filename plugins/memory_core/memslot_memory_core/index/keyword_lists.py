@@ -1,0 +1,177 @@
+"""BM25 of every row that holds a word of a query, from the keyword index's own lists.
+
+FTS5 spends most of its time on scoring: it looks up the length of each row that matches, one by one. Here the lengths
+are kept in memory, the lists are read whole, and all rows are scored in one go: a third of the time, and the scores
+of any other rows that somebody asks for are there as well.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from memslot_memory_core.index.keyword_scoring import CEILING, K1, B
+
+if TYPE_CHECKING:
+    import apsw
+
+    from memslot_memory_core.index.keyword_scoring import Weighed
+
+_OFTEN = 2
+"""So many searches of a large table come before its lengths are read: a process that asks once is not to pay."""
+_SMALL = 2_000
+_PLAIN_ENTRIES = 20_000
+"""Up to here plain Python takes less time than importing numpy."""
+
+
+class Lengths:
+    """How many words each row of a table has, by id. As ids only grow and no row changes, only new ones are read."""
+
+    def __init__(self) -> None:
+        self.words: list[int] = []
+        self.searches = 0
+        self._array: Any = None
+
+    def read_new(self, db: apsw.Connection, table: str) -> None:
+        rows = db.execute(f"SELECT id, sz FROM {table}_docsize WHERE id >= ? ORDER BY id", (len(self.words),))
+        for rowid, size in rows:
+            if rowid > len(self.words):
+                self.words.extend([0] * (rowid - len(self.words)))
+            self.words.append(_number(size))
+            self._array = None
+
+    def as_array(self) -> Any:
+        import numpy
+
+        if self._array is None:
+            self._array = numpy.array(self.words, dtype=numpy.float64)
+        return self._array
+
+
+def _number(record: bytes) -> int:
+    """A number as FTS5 writes it: seven bits a byte."""
+    value = 0
+    for byte in record:
+        value = value << 7 | byte & 0x7F
+        if byte < 0x80:
+            break
+    return value
+
+
+_known: WeakKeyDictionary[apsw.Connection, dict[str, Lengths]] = WeakKeyDictionary()
+_lock = threading.Lock()
+
+
+class ListedScores:
+    """The BM25 score of each row that holds any of the words."""
+
+    def __init__(self, scores: Mapping[int, float]) -> None:
+        self._scores = scores
+
+    def best(self, limit: int) -> tuple[tuple[int, float], ...]:
+        """The best rows, best first; of equals the smaller id."""
+        from heapq import nsmallest
+
+        return tuple(nsmallest(limit, self._scores.items(), key=lambda hit: (-hit[1], hit[0])))
+
+    def of(self, rowids: Sequence[int]) -> dict[int, float]:
+        return {rowid: self._scores.get(rowid, 0.0) for rowid in rowids}
+
+
+class ArrayScores:
+    """The same, with numpy: a score for each id up to the largest."""
+
+    def __init__(self, scores: Any) -> None:
+        self._scores = scores
+
+    def best(self, limit: int) -> tuple[tuple[int, float], ...]:
+        import numpy
+
+        ids = numpy.flatnonzero(self._scores)
+        scores = self._scores[ids]
+        if len(ids) > limit:
+            surplus = len(ids) - limit
+            chosen = scores >= numpy.partition(scores, surplus)[surplus]
+            ids, scores = ids[chosen], scores[chosen]
+        order = numpy.lexsort((ids, -scores))[:limit]
+        return tuple(zip(ids[order].tolist(), scores[order].tolist(), strict=True))
+
+    def of(self, rowids: Sequence[int]) -> dict[int, float]:
+        known = [rowid for rowid in rowids if rowid < len(self._scores)]
+        return dict.fromkeys(rowids, 0.0) | dict(zip(known, self._scores[known].tolist(), strict=True))
+
+
+def score_listed(db: apsw.Connection, table: str, query: Weighed) -> ListedScores | ArrayScores | None:
+    """All scores; None where reading the lengths of the rows is not worth it yet."""
+    import apsw
+
+    if db.txn_state("main") == apsw.SQLITE_TXN_WRITE:  # what is not committed may be rolled back
+        return None
+    lengths = _recall(db, table)
+    lengths.searches += 1
+    if query.rows > _SMALL and lengths.searches <= _OFTEN:
+        return None
+    lengths.read_new(db, table)
+    entries = sum(query.frequency.values())
+    if "numpy" in sys.modules or entries > _PLAIN_ENTRIES:
+        return _with_numpy(db, table, query, lengths)
+    return _plainly(db, table, query, lengths.words)
+
+
+def _recall(db: apsw.Connection, table: str) -> Lengths:
+    with _lock:
+        tables = _known.setdefault(db, {})
+        if table not in tables:
+            # In the connection's own temporary space, as this connection may not be allowed to write.
+            made = f"temp.{table}_lists USING fts5vocab(main, {table}, instance)"
+            db.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS {made}")
+            tables[table] = Lengths()
+        return tables[table]
+
+
+def _lists(db: apsw.Connection, table: str, query: Weighed) -> Iterator[tuple[str, str]]:
+    """For each stem the ids of the rows that hold it, as often as they do, with commas."""
+    # One long text is read in half the time that a row for each takes.
+    sql = f"SELECT group_concat(doc) FROM temp.{table}_lists WHERE term = ?"
+    for stem in query.asked:
+        listed = db.execute(sql, (stem,)).get
+        if listed:
+            yield stem, listed
+
+
+def _plainly(db: apsw.Connection, table: str, query: Weighed, lengths: Sequence[int]) -> ListedScores:
+    scores: dict[int, float] = {}
+    least, slope = K1 * (1 - B), K1 * B / query.mean_length
+    for stem, listed in _lists(db, table, query):
+        weight = CEILING * query.idf[stem]
+        for rowid, count in Counter(map(int, listed.split(","))).items():
+            usual = least + slope * lengths[rowid]
+            scores[rowid] = scores.get(rowid, 0.0) + weight * count / (count + usual)
+    return ListedScores(scores)
+
+
+def _with_numpy(db: apsw.Connection, table: str, query: Weighed, lengths: Lengths) -> ArrayScores:
+    import numpy
+
+    held = dict(_lists(db, table, query))
+    if not held:
+        return ArrayScores(numpy.zeros(1))
+    stems, lists = list(held), list(held.values())
+    entries = numpy.fromstring(",".join(lists), dtype=numpy.int64, sep=",")
+    sizes = [listed.count(",") + 1 for listed in lists]
+    # A list is in order: the entries of a row stand side by side.
+    is_first = numpy.empty(len(entries), dtype=bool)
+    numpy.not_equal(entries[1:], entries[:-1], out=is_first[1:])
+    is_first[[0, *accumulate(sizes[:-1])]] = True
+    first = numpy.flatnonzero(is_first)
+    counts = numpy.diff(first, append=len(entries))
+    weights = numpy.repeat([CEILING * query.idf[stem] for stem in stems], sizes)[first]
+    rows = entries[first]
+    words = lengths.as_array()
+    usual = K1 * (1 - B) + K1 * B / query.mean_length * words[rows]
+    return ArrayScores(numpy.bincount(rows, weights * counts / (counts + usual), minlength=len(words)))
