@@ -38,11 +38,16 @@ def _after() -> re.Pattern[str]:
     )
 
 
+_NAMES = ("key", "token", "secret", "passw", "pwd")
 _HINTS = (
-    *("-----begin", "sk-", "pa-", "pypi-", "glpat-", "xox", "hf_", "npm_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
-    *("github_pat_", "aiza", "akia", "asia", "eyj", "bearer", "://", "key", "token", "secret", "passw", "pwd"),
+    ("-", ("-----begin", "sk-", "pa-", "pypi-", "glpat-", "xox")),
+    ("_", ("hf_", "npm_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_")),
+    (":", ("://", *_NAMES)),
+    ("=", _NAMES),
+    ("", ("aiza", "akia", "asia", "eyj", "bearer")),
 )
-"""Every pattern above needs one of these; most texts hold none, and looking for them takes a thirtieth of the time."""
+"""Every pattern above needs one of these, beside the mark before them; most texts hold none, and looking for them takes
+a thirtieth of the time."""
 
 
 def redact(text: str) -> str:
@@ -66,4 +71,4 @@ def redact_lines(lines: Sequence[str]) -> list[str]:
 
 def _may_hold_secrets(text: str) -> bool:
     folded = text.casefold()  # not lower(): to a pattern that ignores case "ſ" is an s, too
-    return any(hint in folded for hint in _HINTS)
+    return any(mark in folded and any(hint in folded for hint in hints) for mark, hints in _HINTS)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
@@ -33,7 +34,7 @@ class Lengths:
     """How many words each row of a table has, by id. As ids only grow and no row changes, only new ones are read."""
 
     def __init__(self) -> None:
-        self.words: list[int] = []
+        self.words = array("I")
         self.searches = 0
         self._array: Any = None
 
@@ -49,7 +50,7 @@ class Lengths:
         import numpy
 
         if self._array is None:
-            self._array = numpy.array(self.words, dtype=numpy.float64)
+            self._array = numpy.array(self.words, dtype=numpy.float32)  # exact up to 16 million words
         return self._array
 
 
