@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import sys
 from collections.abc import Callable, Iterable
@@ -31,6 +32,8 @@ class LineEditor:
         self._readline = _load_readline() if sys.stdin.isatty() and sys.stdout.isatty() else None
         # Readline counts what is not marked as invisible, and would wrap lines too early.
         self._style = ("\001\033[1;36m\002", "\001\033[0m\002") if colour and self._readline else ("", "")
+        if isinstance(sys.stdin, io.TextIOWrapper):
+            sys.stdin.reconfigure(errors="replace")  # what is pasted may be no text in the terminal's encoding
         if self._readline is not None:
             self._set_up(self._readline)
 
@@ -98,8 +101,9 @@ class LineEditor:
         readline = self._readline
         if readline is None or not text:
             return
-        readline.add_history(text.replace("\n", " "))
-        with contextlib.suppress(OSError):
+        # A locale that is not installed can encode ASCII alone; what it cannot is not remembered.
+        with contextlib.suppress(OSError, UnicodeEncodeError):
+            readline.add_history(text.replace("\n", " "))
             if hasattr(readline, "append_history_file"):
                 readline.append_history_file(1, self._file)
             else:

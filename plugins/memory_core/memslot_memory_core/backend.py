@@ -9,26 +9,16 @@ from pathlib import Path
 from typing import Protocol
 from weakref import WeakValueDictionary
 
-from memslot import MemorySearch, MemorySearchOutcome, MemoryStatus, PluginContext, Session
+from memslot import MemorySearch, PluginContext, Session
 
 from memslot_memory_core.index.report import Progress, SyncReport
 from memslot_memory_core.manager import MemoryManager, Place
 from memslot_memory_core.reading import FilePart
+from memslot_memory_core.searchable import Searchable
 
 
-class Backend(Protocol):
+class Backend(Searchable, Protocol):
     """The memory as tools, commands and hooks use it."""
-
-    def search(
-        self,
-        query: str,
-        *,
-        max_results: int | None = None,
-        min_score: float | None = None,
-        session: Session | None = None,
-        explain: bool = False,
-        fresh_seconds: float | None = None,
-    ) -> MemorySearchOutcome: ...
 
     def read_file(
         self, path: str, *, from_line: int = 1, lines: int = 200, session: Session | None = None
@@ -52,10 +42,6 @@ class Backend(Protocol):
     def last_sync(self) -> SyncReport | None:
         """What the last sync did, if one is known; it costs nothing to ask."""
         ...
-
-    def status(self, *, deep: bool = False) -> MemoryStatus: ...
-
-    def close(self) -> None: ...
 
 
 def backend_of(ctx: PluginContext) -> Backend:

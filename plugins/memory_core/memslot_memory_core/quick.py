@@ -37,7 +37,8 @@ def search(arguments: list[str], kept: dict[str, Any]) -> dict[str, Any] | str |
             if snapshot is None or not _is_settled(snapshot, kept) or not (asked.no_sync or _is_fresh(snapshot, kept)):
                 return None
         embedder = _Embedder(kept["embedder"])
-        found = _make_searcher(index, embedder, kept).find(asked.query, asked.max_results, asked.min_score)
+        searcher = _make_searcher(index, embedder, kept)
+        found = searcher.find(asked.query, max_results=asked.max_results, min_score=asked.min_score)
         embedder.close()
     finally:
         index.close()

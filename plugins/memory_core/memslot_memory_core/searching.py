@@ -26,7 +26,7 @@ from memslot_memory_core.search.ranking import Ranked, RankedChunk, RankingSetti
 from memslot_memory_core.search.snippets import make_snippet
 
 if TYPE_CHECKING:
-    from memslot import EmbeddingPipeline, MemorySearch, MemorySearchOutcome, SearchAdvice, Selection
+    from memslot import EmbeddingPipeline, MemorySearch, SearchAdvice, Selection
 
     from memslot_memory_core.embedder import EmbedderChoice
     from memslot_memory_core.index.keyword_scoring import Weighed
@@ -74,7 +74,7 @@ class Searcher:
         self.query_failure: str | None = None
         """Why the last query could not be embedded, until one can."""
 
-    def search(
+    def find(
         self,
         query: str,
         *,
@@ -84,25 +84,11 @@ class Searcher:
         explain: bool = False,
         stale: str | None = None,
         without_vectors: str | None = None,
-    ) -> MemorySearchOutcome:
-        """What fits, best first. The outcome names the legs that ran and says what did not, and why.
+    ) -> Found:
+        """What fits, best first. It names the legs that ran and says what did not, and why.
 
         `without_vectors` is a reason not to ask the provider now.
         """
-        found = self.find(query, max_results, min_score, private, explain, stale, without_vectors)
-        return found.to_outcome()
-
-    def find(
-        self,
-        query: str,
-        max_results: int | None = None,
-        min_score: float | None = None,
-        private: bool = True,
-        explain: bool = False,
-        stale: str | None = None,
-        without_vectors: str | None = None,
-    ) -> Found:
-        """The same, before it is handed out."""
         text = " ".join(query.replace("\0", " ").split())[:_MOST_CHARS]
         pipeline, selection = self._embedder.choose()
         terms = query_terms(text)

@@ -75,7 +75,10 @@ class Terminal:
         return _ESCAPES.sub("", self.raw.decode("utf-8", "replace")).replace("\r", "")
 
     def send(self, text: str) -> None:
-        os.write(self._ours, text.encode())
+        self.send_bytes(text.encode())
+
+    def send_bytes(self, data: bytes) -> None:
+        os.write(self._ours, data)
 
     def line(self, text: str) -> None:
         self.send(text + "\r")

@@ -6,6 +6,8 @@ import re
 import stat
 from typing import Any
 
+import pytest
+
 LONG = "\n\n".join(f"Paragraph {number} of a long answer." for number in range(60))
 
 
@@ -238,3 +240,17 @@ def test_nothing_is_drawn_where_the_terminal_cannot(chat: Any, wire: Any) -> Non
 
     assert shown.wait() == 0
     assert b"\x1b" not in shown.raw
+
+
+@pytest.mark.parametrize("env", [{"PYTHONIOENCODING": "utf-8:strict"}, {"LC_ALL": "xx_XX.UTF-8"}], ids=str)
+def test_what_is_written_may_be_in_any_encoding(chat: Any, wire: Any, env: dict[str, str]) -> None:
+    chat.script(wire.say("Coffee."), wire.say("Tea."))
+    shown = chat.terminal(**env)
+
+    shown.send_bytes(b"caf\xe9 na\xc3\xafve\r")
+    shown.expect("Coffee.")
+    shown.prompt()
+    shown.line("and now?")
+    shown.expect("Tea.")
+
+    assert chat.server.seen[0].texts[0][1].startswith("caf")

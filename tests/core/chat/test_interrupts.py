@@ -64,6 +64,17 @@ def test_the_end_is_not_forgotten(interrupts: Interrupts) -> None:
     assert interrupts.must_end
 
 
+def test_at_the_end_only_a_new_ctrl_c_interrupts(interrupts: Interrupts) -> None:
+    press()
+    press(signal.SIGTERM)
+
+    with interrupts.ending():
+        press(signal.SIGTERM)
+    assert interrupts.must_end
+    with pytest.raises(Terminated), interrupts.ending():
+        press()
+
+
 def test_a_signal_that_another_thread_was_given_interrupts_all_the_same(interrupts: Interrupts) -> None:
     """As the system does when the main thread has another signal to see to."""
     reader, writer = os.pipe()

@@ -72,12 +72,19 @@ class NoteFiles:
         import filelock
 
         name = hashlib.sha256(os.fsencode(self._workspace)).hexdigest()[:32]
+        lock_file = self._lock_dir / f"{name}.lock"
         try:
             make_private_dir(self._lock_dir)
-            with filelock.FileLock(self._lock_dir / f"{name}.lock", timeout=_LOCK_SECONDS, mode=0o600):
-                yield
+            lock = filelock.FileLock(lock_file, timeout=_LOCK_SECONDS, mode=0o600)
+            lock.acquire()
         except filelock.Timeout:
             raise MemslotError("the store is being changed by another process; try again") from None
+        except OSError as error:
+            raise MemslotError(f"{lock_file} could not be made: {error.strerror or error}") from None
+        try:
+            yield
+        finally:
+            lock.release()
 
     def write(self, stored: Stored, note: bytes) -> None:
         """Put a note in its place in one step; after a crash at any moment it is the old or the new."""

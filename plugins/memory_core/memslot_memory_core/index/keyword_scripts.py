@@ -63,6 +63,13 @@ _DROPPED = (
     (0x202A, 0x202E), (0x2060, 0x2060), (0x2066, 0x2069), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF), (0xE0100, 0xE01EF),
 )  # fmt: skip
 _GREEK = ((0x0386, 0x03CE), (0x1F00, 0x1FFC))
+# The first kana after a kanji changes with the form of a verb or adjective: 使う 使った, 読む 読んだ. Rows of kana that
+# share a form (聞いた 買いたい, 買った 立った 売った) are one. Those that are particles, too (は が も), stay.
+_ENDINGS = {
+    letter: row[0]
+    for row in ("いうえおわきくけこぎぐげごちつっらりるれろ", "むみめまんびぶべばぼぬ", "すしせそ")
+    for letter in row
+}
 _LONE_SURROGATES = (0xD800, 0xDFFF)  # a command line can hold some; SQLite's UTF-8 cannot
 
 
@@ -116,10 +123,17 @@ def units(run: str) -> Sequence[str]:
     return _unit().findall(run) if _sign().search(run) else run
 
 
+def pair_of(letter: str, following: str) -> str:
+    """Two neighbours as one word; the forms of a Japanese verb, a kanji with the kana after it, have one spelling."""
+    if following in _ENDINGS and script_of(letter) == "han":
+        return letter + _ENDINGS[following]
+    return letter + following
+
+
 def spread(run: str) -> str:
     """An unspaced run as words for the index: each letter, and each pair of neighbours."""
     letters = units(run)
-    words = [word for letter, following in pairwise(letters) for word in (letter, letter + following)]
+    words = [word for letter, following in pairwise(letters) for word in (letter, pair_of(letter, following))]
     words.append(letters[-1])
     return f" {' '.join(words)} "
 

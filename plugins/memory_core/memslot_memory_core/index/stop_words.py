@@ -133,19 +133,23 @@ _LIGHT_CHINESE = """
 情況 方面 部分 原因 理由 办法 辦法 方法 方式 名字 名称 名稱 今年 去年 明年 今天 昨天 明天 当时 當時 那次 这次 上次
 下次 第一 一次 主要 具体 重要 最好 最大 最多 最高 内容 到底 究竟 比较 非常 真的 其实 好像 本来 终于 原来 而且 于是
 然后 同时 没有 不是 不能 不会 不要 大家 家里 每天 每次 每个 所有 全部 一样 一起 之间 除了 发生 出现 进行 完成 成为
-认为 表示 提到 人员
+认为 表示 提到 人员 意思 条件 種類 种类 特点 特點 原理 效果 影响 影響 作用 关系 關係 顺序 順序 规则 規則 目的 对象
+對象 程度 状态 狀態 长度 長度 高度 深度 工作
 """
 _LIGHT_JAPANESE = """
 名前 場所 時間 理由 原因 結果 方法 内容 状況 場合 最近 最後 最初 今年 昨年 来年 今日 昨日 明日 今回 前回 次回 必要
 可能 人 家 年 月 日 件 点 物 事 所 方 予定 一番 全部 全体 結局 以上 以下 以外 自分 人物 様子 本当 最終 現在 当時 部分
-問題 今度 一緒
+問題 今度 一緒 仕事 期間 条件 意味 種類 特徴 仕組 効果 影響 役割 関係 順番 順序 方式 規則 目的 対象 程度 状態 事情
+長さ 高さ 深さ 重さ 広さ
 """
 _LIGHT_KOREAN = """
 이름 이유 원인 결과 방법 내용 사람 시간 장소 때문 처음 지금 최근 작년 올해 내년 오늘 어제 내일 이번 지난 다음 제일
-가장 모두 전부 정도 경우 상황 문제 결국
+가장 모두 전부 정도 경우 상황 문제 결국 기간 조건 의미 종류 특징 원리 효과 영향 역할 관계 순서 규칙 목적 대상 상태 사정
+길이 높이 깊이 크기 방식 까닭 직업
 """
 LIGHT: frozenset[str] = frozenset(f"{_LIGHT_CHINESE}{_LIGHT_JAPANESE}{_LIGHT_KOREAN}".split())
-"""Words so common in any notes that having or missing them says little; a small index cannot know that."""
+"""Words so common in any notes that having or missing them says little, and those by which a question names what it
+wants to know of its topic (length, meaning, job); a small index cannot know that."""
 
 _KOREAN_WORDS = """
 무엇 무엇을 무엇이 무엇인가 무엇으로 뭐 뭐가 뭐를 뭘 뭔가 뭐야 뭐지 뭐였어 뭐였지 뭔지 무슨 어디 어디서 어디에

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from itertools import pairwise
 
-from memslot_memory_core.index.keyword_scripts import script_of, units
+from memslot_memory_core.index.keyword_scripts import pair_of, script_of, units
 from memslot_memory_core.index.stop_words import (
     HIRAGANA_WORDS,
     KOREAN_ENDINGS,
@@ -63,7 +64,7 @@ def whole(run: str) -> Stretch:
 def pairs(letters: Sequence[str]) -> list[str]:
     if len(letters) < 2:
         return list(letters)
-    return [letter + following for letter, following in pairwise(letters)]
+    return [pair_of(letter, following) for letter, following in pairwise(letters)]
 
 
 def kinds_of(letters: Iterable[str]) -> list[str]:
@@ -146,6 +147,7 @@ def _cut_at_stop_words(run: str, weak: frozenset[str]) -> Iterator[Stretch]:
     start = 0
     for cut in [*cuts().finditer(run), None]:
         end = cut.start() if cut else len(run)
+        start = _behind_grammar(run, start, end)
         letters = () if _is_grammar(run[start:end]) else tuple(units(run[start:end]))
         if len(letters) == 1:
             stems = _distinct(_lone_letter(run, start, end, weak))
@@ -158,8 +160,22 @@ def _cut_at_stop_words(run: str, weak: frozenset[str]) -> Iterator[Stretch]:
         start = cut.end() if cut else len(run)
 
 
+@cache
+def _grammar() -> re.Pattern[str]:
+    words = "|".join(sorted(HIRAGANA_WORDS, key=lambda word: (-len(word), word)))
+    # Possessive: to try other ways to cut a long run would take for ever.
+    return re.compile(f"(?>(?:{words})|[{PARTICLES}](?:{words}))++(?![ぁ-ゖ])")
+
+
 def _is_grammar(text: str) -> bool:
-    return text in HIRAGANA_WORDS or (text[:1] in PARTICLES and text[1:] in HIRAGANA_WORDS)
+    """Whether it is nothing but words in hiragana without a topic, one or several: ように, ようになった."""
+    return _grammar().fullmatch(text) is not None
+
+
+def _behind_grammar(run: str, start: int, end: int) -> int:
+    """Where the words with a topic begin: しまう根菜 is about 根菜."""
+    found = _grammar().match(run, start, end)
+    return found.end() if found is not None and found.end() < end else start
 
 
 def _pair_up(letters: tuple[str, ...], weak: frozenset[str]) -> Stretch:

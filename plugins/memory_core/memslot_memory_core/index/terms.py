@@ -2,7 +2,8 @@
 
 FTS5's own tokenizer (`TOKENIZER`) splits, folds case, drops diacritics and stems. Before it, `index_text` does what it
 cannot: one spelling for full-width and half-width letters, vowel points and ligatures; scripts without spaces as
-letters and pairs of letters, so that a word of one or two of them is found; and the parts of `camelCase` and
+letters and pairs of letters, so that a word of one or two of them is found, and the forms of a Japanese verb by each
+other; and the parts of `camelCase` and
 `word15` beside the whole, so that they are found by either.
 """
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 # Marks (Mn, Mc) belong to words: without them Hindi falls apart at each vowel sign.
 _UNICODE = ("remove_diacritics", "2", "categories", "L* N* Co Mn Mc")
 TOKENIZER = "porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'"
-VERSION = 1  # of what the index is given; a change of it makes an index stale
+VERSION = 2  # of what the index is given; a change of it makes an index stale
 MAX_TERMS = 1000  # of a query; the search keeps the rarest of them
 
 _SHAPE = bytes(

@@ -9,7 +9,9 @@ of letters counts like about half as many words.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, takewhile
 
+from memslot_memory_core.index.keyword_scripts import pair_of
 from memslot_memory_core.index.stretches import Stretch, kinds_of, pairs
 from memslot_memory_core.records import dataclass
 
@@ -22,8 +24,10 @@ _OTHER_SCRIPT = 0.05
 _KANJI_AND_ENDING, _LAST_KANJI_AND_ENDING, _INSIDE_ENDING, _AFTER_ENDING = 1.0, 0.2, 0.05, 0.01
 _HIRAGANA_PAIR, _HIRAGANA_LETTER = 0.6, 0.3
 _HIRAGANA = ("hiragana", "ending")
+_NEVER_FIRST = frozenset("ーンッァィゥェォャュョヮ")
 
 _HALF = 0.5
+_VERB = 0.8
 _STANDS_ALONE = 0.5
 """A letter with this share is asked for as a word."""
 
@@ -84,8 +88,8 @@ def word_shares(stretch: Stretch, found: Mapping[str, int]) -> dict[str, float]:
             continue
         share = likely.pairs[number]
         if kinds[number + 1] in _HIRAGANA:
-            # 贈った and 贈り物 are one word: the kanji is a hint, or asked for instead.
-            share *= _HALF
+            # 贈った and 贈与 are one topic: the kanji is a hint, or asked for instead. Hiragana is mostly grammar.
+            share *= _VERB if kinds[number] == "han" else _HALF
         shares[pair] = max(shares[pair], share)
     for number, letter in enumerate(letters):
         if letter in stretch.alone:
@@ -123,7 +127,7 @@ def _letter_likelihood(stretch: Stretch, kinds: Sequence[str], number: int) -> f
 
 def _pair_likelihood(stretch: Stretch, kinds: Sequence[str], number: int, found: Mapping[str, int]) -> float:
     first, second = stretch.letters[number], stretch.letters[number + 1]
-    known = _KNOWN if found.get(first + second) else 1.0
+    known = _KNOWN if found.get(pair_of(first, second)) else 1.0
     kind, following = kinds[number], kinds[number + 1]
     if kind == following and kind in _HIRAGANA:
         return known * (_INSIDE_ENDING if kind == "ending" else _HIRAGANA_PAIR)
@@ -147,10 +151,17 @@ def _take_other_forms(stretch: Stretch, shares: dict[str, float], found: Mapping
 
 
 def _coincidences(stretch: Stretch, found: Mapping[str, int]) -> Iterator[str]:
-    """Pairs that a word in katakana shares with other words: ター of ギター, where neither ギタ nor ギター occurs."""
-    if len(stretch.letters) < 3 or any(not "\u30a1" <= letter[0] <= "\u30ff" for letter in stretch.letters):
-        return
-    held = [False, *(bool(found.get(pair)) for pair in pairs(stretch.letters)), False]
-    for number, pair in enumerate(pairs(stretch.letters), start=1):
-        if held[number] and not held[number - 1] and not held[number + 1]:
-            yield pair
+    """Pairs that the words in katakana share with other words: リー and マン of リーマン, where ーマ does not occur."""
+    for is_katakana, word in groupby(stretch.letters, lambda letter: "\u30a1" <= letter[0] <= "\u30ff"):
+        if is_katakana:
+            yield from _coincidences_in(list(word), found)
+
+
+def _coincidences_in(word: Sequence[str], found: Mapping[str, int]) -> Iterator[str]:
+    """The pairs of a word in katakana that occur, except where they may be a word: in a row of two or more."""
+    for occurs, row in groupby(pairs(word), lambda pair: bool(found.get(pair))):
+        together = list(row)
+        if not occurs or len(together) == len(word) - 1:
+            continue  # none of it, or all of the word
+        cut_off = list(takewhile(lambda pair: pair[0] in _NEVER_FIRST, together))
+        yield from cut_off if len(together) - len(cut_off) > 1 else together

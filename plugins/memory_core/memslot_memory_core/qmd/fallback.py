@@ -13,6 +13,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from memslot import MemorySearchOutcome, MemoryStatus, MemslotError, Session
 
 from memslot_memory_core.outcome import unavailable
+from memslot_memory_core.searchable import Searchable
 
 FIRST_PAUSE = 30.0
 LONGEST_PAUSE = 300.0
@@ -20,49 +21,18 @@ LONGEST_PAUSE = 300.0
 _logger = logging.getLogger("memslot.plugin.memory-core")
 
 
-class Primary(Protocol):
-    """What is asked first: `QmdMemory`, or anything that behaves like it."""
+class Primary(Searchable, Protocol):
+    """What is asked first: `QmdMemory`, or anything that behaves like it.
 
-    def search(
-        self,
-        query: str,
-        *,
-        max_results: int | None = None,
-        min_score: float | None = None,
-        session: Session | None = None,
-        explain: bool = False,
-        fresh_seconds: float | None = None,
-    ) -> MemorySearchOutcome:
-        """Answer or raise; an error's `action` and `retry_after` are used if it has them."""
+    Its `search` answers or raises; an error's `action` and `retry_after` are used if it has them.
+    """
 
     def refusal(self, session: Session | None) -> MemorySearchOutcome | None:
         """The answer to a chat that may hear nothing, whoever would answer."""
 
-    def status(self, *, deep: bool = False) -> MemoryStatus: ...
 
-    def close(self) -> None: ...
-
-
-class Secondary(Protocol):
-    """What answers meanwhile: the builtin index."""
-
-    def search(
-        self,
-        query: str,
-        *,
-        max_results: int | None = None,
-        min_score: float | None = None,
-        session: Session | None = None,
-        explain: bool = False,
-        fresh_seconds: float | None = None,
-    ) -> MemorySearchOutcome: ...
-
-    def status(self, *, deep: bool = False) -> MemoryStatus: ...
-
-    def close(self) -> None: ...
-
-
-Second = TypeVar("Second", bound=Secondary)
+Second = TypeVar("Second", bound=Searchable)
+"""What answers meanwhile: the builtin index."""
 
 
 @dataclass(frozen=True)

@@ -33,11 +33,11 @@ _SHARPNESS = 1.25
 """Every two texts are alike to some degree, if only in tone. This keeps such likeness below the floor of 0.25, and
 moves no rank."""
 
-_UNSPACED_SHARPNESS, _USUAL_WORDS, _MOST_WORDS = 0.74, 3.0, 8.0
+_UNSPACED_SHARPNESS, _UNKNOWN, _USUAL_WORDS, _MOST_WORDS = 0.6, 1.5, 3.0, 8.0
 """The same where a script has no spaces and words alone decide: a long question is never met by all of its words, a
 short one should be, and a word that no note holds tells of another topic."""
 
-_PROBABLY = 0.5
+_PROBABLY = 0.45  # the two pairs of three letters have a share of just below a half each
 _SECONDS_PER_DAY = 86_400.0
 
 
@@ -217,7 +217,7 @@ def _sharpness(query: RankingQuery, weights: Weights) -> float:
         return usual
     unknown = sum(term.weight * term.share for term in query.terms if not term.is_known) / total
     words = min(_MOST_WORDS, max(1.0, sum(term.share for term in query.terms)))
-    unspaced = _UNSPACED_SHARPNESS * (1 + unknown) * math.sqrt(_USUAL_WORDS / words)
+    unspaced = _UNSPACED_SHARPNESS * (1 + _UNKNOWN * unknown) * math.pow(_USUAL_WORDS / words, 0.25)
     share = pairs / total
     return share * unspaced + (1 - share) * usual
 

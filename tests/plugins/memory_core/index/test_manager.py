@@ -116,7 +116,7 @@ def test_what_nobody_thought_of_is_an_answer_and_no_exception(
     def fails(*_: Any, **__: Any) -> None:
         raise ZeroDivisionError("division by zero")
 
-    monkeypatch.setattr(manager._searcher, "search", fails)
+    monkeypatch.setattr(manager._searcher, "find", fails)
     outcome = manager.search("lighthouse")
     assert outcome.mode == "unavailable"
     assert "division by zero" in (outcome.warning or "")

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from memslot_memory_core.index import keywords
 from memslot_memory_core.index.keyword_scoring import Weighed
+from memslot_memory_core.index.keyword_scripts import pair_of
 from memslot_memory_core.index.stretches import cut_runs
-from memslot_memory_core.index.terms import query_terms
+from memslot_memory_core.index.terms import query_terms, stems
 from memslot_memory_core.index.word_shares import read_stretches, to_count, word_shares
 
 from .conftest import Notes
@@ -48,7 +49,7 @@ def words_of(question: str, texts: list[str] = NOTES) -> set[str]:
         ("谁寄养馒头", {"寄养", "馒头"}),
         ("图书馆地图", {"地图"}),
         ("火山爆发", {"火山", "爆发"}),
-        ("地図を調べる", {"地図", "調べ"}),
+        ("地図を調べる", {"地図", pair_of("調", "べ")}),
         ("図書館の地図はどこ", {"地図"}),
         ("직원 회의는 언제 끝나", {"직원", "회의"}),
     ],
@@ -96,6 +97,8 @@ def test_a_run_counts_like_half_as_many_words_as_it_has_letters() -> None:
         ("地図", "地図は何枚？"),
         ("地図", "地図についてはどうなっている"),
         ("地図", "その地図はどのくらい"),
+        ("地図", "地図はどのようにできる？"),
+        ("地図", "どうしてしまうような地図"),
         ("직원", "직원은 언제야"),
         ("직원", "직원에게 뭐 했어?"),
         ("직원", "직원이 몇 명이야"),
@@ -128,6 +131,27 @@ def test_other_forms_of_a_word_are_found(question: str, text: str) -> None:
     assert Notes(NOTES).find(question)[0] == NOTES.index(text) + 1
 
 
+@pytest.mark.parametrize(
+    ("first", "other"),
+    [
+        ("聞いた", "聞く"),
+        ("使った", "使わない"),
+        ("読んだ", "読む"),
+        ("話した", "話す"),
+        ("古い", "古く"),
+        ("決まる", "決める"),
+    ],
+)
+def test_the_forms_of_a_japanese_verb_or_adjective_are_one_word(first: str, other: str) -> None:
+    assert stems(first)[1] == stems(other)[1]
+    assert weigh(first, [*NOTES, other]).asked
+
+
+@pytest.mark.parametrize(("one", "another"), [("読む", "読す"), ("本は", "本を"), ("本が", "本も"), ("ギた", "ギい")])
+def test_particles_and_other_endings_stay_themselves(one: str, another: str) -> None:
+    assert stems(one)[1] != stems(another)[1]
+
+
 def test_another_form_stands_for_the_one_that_no_note_holds() -> None:
     assert weigh("끝낸").asked == ("끝냈",)
     assert weigh("끝낸", [*NOTES, "끝낸 일"]).asked == ("끝낸",)
@@ -146,12 +170,36 @@ def test_part_of_a_katakana_word_is_another_word() -> None:
     assert weigh("ギター", [*NOTES, "ギター"]).asked != ()
 
 
+@pytest.mark.parametrize(
+    ("question", "texts"),
+    [
+        ("リーマン予想", ["ギャラリー", "カメラマン"]),  # both halves occur, the joint between them does not
+        ("最終チェック", ["リュック"]),
+        ("ハーバー法", ["サーバー"]),  # no word begins with a long vowel's mark
+    ],
+)
+def test_a_katakana_word_beside_others_is_not_found_by_its_pieces(question: str, texts: list[str]) -> None:
+    assert weigh(question, texts).asked == ()
+
+
+def test_a_katakana_word_inside_a_longer_one_is_found() -> None:
+    assert weigh("メールアドレス", ["メール"]).asked == ("メー", "ール")
+    assert weigh("最終チェック", ["チェック"]).asked == ("ェッ", "チェ", "ック")
+
+
 def test_words_that_say_little_count_only_where_nothing_else_is_asked() -> None:
     texts = [*NOTES, "原因和结果"]
     assert "原因" in weigh("原因", texts).asked
     assert "原因" not in weigh("轮胎的原因", texts).asked
     assert "原因" in weigh("轮胎的原因", texts).hints
     assert weigh("轮胎的原因", texts).sum_idf == weigh("轮胎", texts).sum_idf
+
+
+@pytest.mark.parametrize(
+    ("asked", "plain"), [("轮胎的种类", "轮胎"), ("直樹の仕事は何", "直樹"), ("직원의 직업은", "직원")]
+)
+def test_what_a_question_wants_to_know_of_its_topic_is_not_the_topic(asked: str, plain: str) -> None:
+    assert weigh(asked).sum_idf == pytest.approx(weigh(plain).sum_idf)
 
 
 def test_letters_that_mean_little_in_chinese_are_parts_of_words_in_japanese() -> None:
@@ -179,7 +227,7 @@ def test_shares_lie_between_nothing_and_one_word(runs: list[str], known: set[str
         assert sum(shares[stem] for stem in stretch.stems if len(stem) == 2) <= (len(stretch.letters) + 1) / 2 + 1e-6
 
 
-@pytest.mark.parametrize("letters", ["火山", "ひらがな", "図かな", "カナ", "한글", "的轮胎"])
+@pytest.mark.parametrize("letters", ["火山", "ひらがな", "ようにあるん", "図かな", "カナ", "한글", "的轮胎"])
 def test_a_run_as_long_as_a_query_may_be_is_read(letters: str) -> None:
     question = letters * (10_000 // len(letters))
     started = time.perf_counter()

@@ -93,6 +93,11 @@ class TestNeverDroppedToNothing:
 
         assert rank(candidates, query, RankingSettings(WORDS, min_score=0.99)).results == ()
 
+    def test_nor_can_a_word_of_three_letters_without_spaces(self, make_search: MakeSearch) -> None:
+        query, candidates = make_search("사막화의 주된 원인은?", ["담당 주무관"], others=FILLER)
+
+        assert rank(candidates, query, RankingSettings(WORDS, min_score=0.99)).results == ()
+
     def test_it_does_not_add_to_what_passes(self, make_search: MakeSearch) -> None:
         texts = ["zephyrine zephyrine parcel", "a zephyrine " + "word " * 200]
         query, candidates = make_search("zephyrine parcel", texts, others=FILLER)

@@ -1,0 +1,24 @@
+"""What whoever answers a search can do: the index in SQLite, QMD, and the two together."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from memslot import MemorySearchOutcome, MemoryStatus, Session
+
+
+class Searchable(Protocol):
+    def search(
+        self,
+        query: str,
+        *,
+        max_results: int | None = None,
+        min_score: float | None = None,
+        session: Session | None = None,
+        explain: bool = False,
+        fresh_seconds: float | None = None,
+    ) -> MemorySearchOutcome: ...
+
+    def status(self, *, deep: bool = False) -> MemoryStatus: ...
+
+    def close(self) -> None: ...
