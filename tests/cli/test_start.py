@@ -468,3 +468,17 @@ def test_ctrl_c_ends_the_command_without_a_traceback(memslot) -> None:
     _, err = process.communicate(timeout=10)
     assert process.returncode != 0
     assert "Traceback" not in err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("command", [("--help",), ("plugins", "list", "--json"), ("doctor",), ("config", "get")])
+def test_output_that_cannot_be_written_is_one_sentence(memslot, command: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*memslot.argv, *command], env=memslot.env, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == "Error: the output cannot be written: No space left on device"
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr

@@ -19,15 +19,17 @@ if TYPE_CHECKING:
     from memslot.host import Host
     from memslot.sessions.summary import SessionSummary
 
-CHANNEL = "chat"
+CHANNEL, ONCE = "chat", "chat-once"
+"""Where a conversation is held: in a dialogue, or in the one question of a script, which no dialogue goes on with."""
 
 
 class Conversation:
     """One session of the store. Several programs may hold it at once: each turn begins with what is on the disk."""
 
-    def __init__(self, store: SessionStore, session: Session) -> None:
+    def __init__(self, store: SessionStore, session: Session, channel: str = CHANNEL) -> None:
         self.store = store
         self.session = session
+        self._channel = channel
         self.measured: tuple[int, int] | None = None
         """Tokens as the endpoint counted them last, and of how many messages."""
         self._is_begun = False
@@ -51,7 +53,7 @@ class Conversation:
     def add(self, message: Message) -> str:
         """Write down what was said; gives its id. The session itself begins with the first message."""
         if not self._is_begun:
-            self.store.begin(self.session, channel=CHANNEL)
+            self.store.begin(self.session, channel=self._channel)
             self._is_begun = True
         return self.store.append(self.id, [message])[0]
 
@@ -76,11 +78,11 @@ def open_conversation(host: Host, session_id: str, chat_type: ChatType | None = 
     return Conversation(store, Session(host.agent_id, session_id, kind))
 
 
-def new_conversation(host: Host, chat_type: ChatType | None = None) -> Conversation:
+def new_conversation(host: Host, chat_type: ChatType | None = None, channel: str = CHANNEL) -> Conversation:
     """A conversation in which nothing was said yet."""
     store = SessionStore.of_agent(host.places, host.agent_id)
     session_id = f"{datetime.now():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"  # to be read, and typed, by a person
-    return Conversation(store, Session(host.agent_id, session_id, chat_type or "direct"))
+    return Conversation(store, Session(host.agent_id, session_id, chat_type or "direct"), channel)
 
 
 def last_conversation(host: Host, chat_type: ChatType) -> SessionSummary | None:

@@ -18,12 +18,11 @@ def main() -> None:
     try:
         if quick.answer(sys.argv[1:]):
             return
+        from memslot.cli import plugin_commands
+        from memslot.cli.app import app
+        from memslot.errors import MemslotError
     except KeyboardInterrupt:
         sys.exit("\nAborted!")
-
-    from memslot.cli import plugin_commands
-    from memslot.cli.app import app
-    from memslot.errors import MemslotError
 
     try:
         app.main(prog_name="memslot", color=False if os.environ.get("NO_COLOR") else None)
@@ -35,6 +34,8 @@ def main() -> None:
         raise
     except Exception as error:
         owner = plugin_commands.running
+        if owner is None and isinstance(error, OSError) and _is_full_output(error):
+            error = MemslotError(f"the output cannot be written: {error.strerror}")
         if not isinstance(error, MemslotError) and (owner is None or os.environ.get("MEMSLOT_TRACE_PLUGINS") == "1"):
             raise  # a mistake of ours, or somebody is looking for theirs
         from memslot.cli.output import say_error
@@ -43,3 +44,15 @@ def main() -> None:
         is_ours = isinstance(error, MemslotError)
         say_error(str(error) if is_ours else f"the plugin {owner} failed: {describe_error(error)}")
         sys.exit(1)
+
+
+def _is_full_output(error: OSError) -> bool:
+    """Whether writing to stdout failed; if so, what is left of it is dropped, which Python would try again to write."""
+    import errno
+    import os
+    import sys
+
+    if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO) or error.filename is not None:
+        return False
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return True

@@ -203,11 +203,16 @@ def _agent(host: Host, options: _Options, screen: Screen, interrupts: Interrupts
 
 
 def _conversation(host: Host, options: _Options, *, goes_on: bool) -> Conversation:
-    from memslot.chat.conversation import last_conversation, meant_session, new_conversation, open_conversation
+    from memslot.chat import conversation
     from memslot.sessions.store import SessionStore
 
     if options.session is not None:
         store = SessionStore.of_agent(host.places, host.agent_id)
-        return open_conversation(host, meant_session(store, options.session), options.chat_type)
-    last = last_conversation(host, options.chat_type or "direct") if goes_on and not options.is_new else None
-    return open_conversation(host, last.id) if last is not None else new_conversation(host, options.chat_type)
+        session = conversation.meant_session(store, options.session)
+        return conversation.open_conversation(host, session, options.chat_type)
+    if not goes_on:
+        return conversation.new_conversation(host, options.chat_type, conversation.ONCE)
+    last = None if options.is_new else conversation.last_conversation(host, options.chat_type or "direct")
+    if last is not None:
+        return conversation.open_conversation(host, last.id)
+    return conversation.new_conversation(host, options.chat_type)

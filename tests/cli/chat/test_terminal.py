@@ -55,6 +55,19 @@ def test_the_next_chat_goes_on_with_the_last_one(chat: Any, wire: Any) -> None:
     assert [len(each.texts) for each in chat.server.seen] == [1, 3, 1]
 
 
+def test_a_chat_does_not_go_on_with_what_a_script_asked(chat: Any, wire: Any) -> None:
+    chat.script(wire.say("One."), wire.say("Two."))
+    chat.run("asked every morning")
+
+    dialogue = chat.terminal()
+    assert "Going on with " not in dialogue.text
+    dialogue.line("hello")
+    dialogue.expect("Two.")
+
+    assert [len(each.texts) for each in chat.server.seen] == [1, 1]
+    assert len(chat.sessions()) == 2
+
+
 def test_an_answer_longer_than_the_terminal_is_shown_whole(chat: Any, wire: Any) -> None:
     pieces = [LONG[at : at + 50] for at in range(0, len(LONG), 50)]
     code = "```\n" + "\n".join(f"line {number}" for number in range(80)) + "\n```\n"
