@@ -36,7 +36,7 @@ _SHAPE = bytes(
     else ord(" ")
     for code in range(256)
 )  # fmt: skip
-_JOINS = (b"aA", b"aa0", b"Aa0", b"AA0")
+_BEFORE_DIGITS = (b"aa0", b"Aa0", b"AA0")
 # What may be a letter to FTS5, so that a part put beside it would grow together with it: all but ASCII marks, spaces,
 # and the punctuation of texts and of East Asia.
 _LETTER = r"[A-Za-z0-9\x80-\xaa\xac-\xba\xbc-\u1fff\u2070-\u2fff\u3005-\u3007\u3021-\U0010ffff]"
@@ -106,7 +106,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def _may_be_joined(text: str) -> bool:
     shape = text.encode("latin-1", "replace").translate(_SHAPE)
-    return any(join in shape for join in _JOINS)
+    return b"aA" in shape or (b"0" in shape and any(join in shape for join in _BEFORE_DIGITS))
 
 
 def stems(text: str) -> list[str]:

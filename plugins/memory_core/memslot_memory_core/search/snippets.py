@@ -117,7 +117,11 @@ def cut_around(line: str, matcher: Matcher, room: int) -> str:
 
 
 def _worth(lines: Sequence[str], shares: Sequence[float], matcher: Matcher) -> list[float]:
-    own = [share + (_LABEL if has_label(line, matcher) else 0.0) for line, share in zip(lines, shares, strict=True)]
+    # A label with a word of the query is a share of the query.
+    own = [
+        share + _LABEL if share > 0 and has_label(line, matcher) else share
+        for line, share in zip(lines, shares, strict=True)
+    ]
     worth = []
     for index, line in enumerate(lines):
         before = own[index - 1] if index else 0.0
