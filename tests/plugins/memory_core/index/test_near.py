@@ -87,7 +87,11 @@ def test_links_do_not_make_it_otherwise(make_notes: Any, seed: int) -> None:
         assert notes.is_like_fresh()
 
 
-def test_paths_that_are_none_of_ours_change_nothing(make_notes: Any, tmp_path: Path) -> None:
+def test_paths_that_are_none_of_ours_change_nothing(
+    make_notes: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere" / "deep").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "elsewhere" / "deep")  # a folder above the workspace would be looked through
     notes = make_notes()
     workspace = notes.manager.workspace
     (workspace / "memory" / "a.md").write_text("The lighthouse is red.\n")
