@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import venv
@@ -13,6 +14,10 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parent.parent
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell starts what runs in the background deaf to Ctrl-C, and so would be all that the tests start and interrupt.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @dataclass(frozen=True)

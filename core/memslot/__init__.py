@@ -7,11 +7,13 @@ they are first used, so that `import memslot` costs next to nothing.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from memslot.agent.compaction import CompactionFlush as CompactionFlush
     from memslot.agent.compaction import FlushTurn as FlushTurn
     from memslot.agent.compaction import count_tokens as count_tokens
@@ -51,8 +53,8 @@ if TYPE_CHECKING:
     from memslot.embeddings.jobs import BatchState as BatchState
     from memslot.embeddings.jobs import embed_in_batches as embed_in_batches
     from memslot.embeddings.pipeline import EmbeddingPipeline as EmbeddingPipeline
+    from memslot.embeddings.quick_query import QuickTwin as QuickTwin
     from memslot.embeddings.quick_twin import HasQuickTwin as HasQuickTwin
-    from memslot.embeddings.quick_twin import QuickTwin as QuickTwin
     from memslot.embeddings.selection import Selection as Selection
     from memslot.errors import ConfigError as ConfigError
     from memslot.errors import EmbeddingCancelledError as EmbeddingCancelledError
@@ -118,7 +120,8 @@ _HOMES = {
     ],
     "embeddings.jobs": ["BatchJobs", "BatchState", "embed_in_batches"],
     "embeddings.pipeline": ["EmbeddingPipeline"],
-    "embeddings.quick_twin": ["HasQuickTwin", "QuickTwin"],
+    "embeddings.quick_query": ["QuickTwin"],
+    "embeddings.quick_twin": ["HasQuickTwin"],
     "embeddings.selection": ["Selection"],
     "errors": [
         "ConfigError",

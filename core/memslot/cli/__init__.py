@@ -17,7 +17,7 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     try:
         if quick.answer(sys.argv[1:]):
-            return
+            os._exit(0)  # all is said and closed; taking Python apart would take a tenth of the time again
         from memslot.cli import plugin_commands
         from memslot.cli.app import app
         from memslot.errors import MemslotError

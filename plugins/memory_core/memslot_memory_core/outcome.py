@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Literal
 
 from memslot import MemslotError, clean_lines
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Literal
+
     from memslot import MemoryHit, MemorySearchOutcome, Session
 
     from memslot_memory_core.found import Found, Hit
 
-Citations = Literal["auto", "on", "off"]
+    Citations = Literal["auto", "on", "off"]
 
 
 def unavailable(why: str, action: str) -> MemorySearchOutcome:

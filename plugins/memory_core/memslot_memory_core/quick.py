@@ -7,17 +7,22 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import partial
 from types import SimpleNamespace
-from typing import Any
 
 from memslot_memory_core.index.facts import Facts
 from memslot_memory_core.index.identity import Identity
 from memslot_memory_core.index.store import IndexFile, Snapshot
 from memslot_memory_core.outcome import hit_lines, outcome_json
+from memslot_memory_core.search.reading_once import gather_once
 from memslot_memory_core.searching import Searcher
 from memslot_memory_core.sources.files import discover
 
-FORMAT = 1
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+FORMAT = 2
 """Of what `quick_notes` keeps for this."""
 MOST_RESULTS = 200
 _SYNCED_SECONDS = 3600.0
@@ -36,8 +41,10 @@ def search(arguments: list[str], kept: dict[str, Any]) -> dict[str, Any] | str |
         with index.snapshot() as snapshot:
             if snapshot is None or not _is_settled(snapshot, kept) or not (asked.no_sync or _is_fresh(snapshot, kept)):
                 return None
+            last_chunk = snapshot.db.execute(f"SELECT max(id) FROM {snapshot.generation.tables.chunks}").get or 0
+            words = partial(_open_words, kept, snapshot.generation.number, last_chunk)
         embedder = _Embedder(kept["embedder"])
-        searcher = _make_searcher(index, embedder, kept)
+        searcher = _make_searcher(index, embedder, words, kept)
         found = searcher.find(asked.query, max_results=asked.max_results, min_score=asked.min_score)
         embedder.close()
     finally:
@@ -51,7 +58,7 @@ def search(arguments: list[str], kept: dict[str, Any]) -> dict[str, Any] | str |
     return "\n".join(line for hit in found.hits for line in (*hit_lines(hit), ""))
 
 
-def _make_searcher(index: IndexFile, embedder: Any, kept: dict[str, Any]) -> Searcher:
+def _make_searcher(index: IndexFile, embedder: Any, open_words: Any, kept: dict[str, Any]) -> Searcher:
     """The usual searcher, with what it asks of its surroundings."""
     settings: Any = _namespace(kept["settings"])
     sources: Any = _Sources(kept)
@@ -60,7 +67,18 @@ def _make_searcher(index: IndexFile, embedder: Any, kept: dict[str, Any]) -> Sea
         from memslot_memory_core.index.vector_tables import VectorTables
 
         vectors = VectorTables(settings.store.vector.engine, settings.store.vector.extension_path)
-    return Searcher(index, sources, embedder, vectors, settings)
+
+    def read_texts(provider: Any) -> Any:
+        return gather_once if provider is None else partial(gather_once, similar=open_words(provider).similar)
+
+    return Searcher(index, sources, embedder, vectors, settings, read_texts=read_texts)
+
+
+def _open_words(kept: dict[str, Any], generation: int, last_chunk: int, provider: Any) -> Any:
+    from memslot_memory_core.search.kept_words import KeptWords
+
+    extension_path = kept["settings"]["store"]["vector"]["extension_path"]
+    return KeptWords(kept["words"], provider.embed_documents, generation, last_chunk, extension_path)
 
 
 class _Sources:

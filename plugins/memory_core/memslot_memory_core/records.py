@@ -1,4 +1,6 @@
-"""Dataclasses that cost a fiftieth to define: a search from a shell defines thirty of them before it can begin.
+"""Dataclasses that cost a fiftieth to define, and what else of `typing` is needed at run time, without importing it.
+
+A search from a shell defines thirty of them before it can begin.
 
 `dataclasses` writes and compiles source for six methods of each class, a millisecond in all, and imports `inspect`.
 Here the classes share theirs. They look the same from outside: made, compared, shown and frozen alike, and
@@ -13,7 +15,27 @@ if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass
     from dataclasses import field as field
     from typing import Any
+    from typing import NamedTuple as NamedTuple
+    from typing import Protocol as Protocol
 else:
+    from collections import namedtuple
+
+    class Protocol:
+        """`typing.Protocol`, which is for the type checker; nothing here asks for it at run time."""
+
+    class _NamedTuples(type):
+        def __new__(cls, name, bases, body):
+            if not bases:
+                return super().__new__(cls, name, bases, body)
+            fields = tuple(body.pop("__annotations__"))
+            defaults = [body.pop(field) for field in fields if field in body]
+            made = namedtuple(name, fields, defaults=defaults, module=body.pop("__module__"))
+            for each, value in body.items():
+                setattr(made, each, value)
+            return made
+
+    class NamedTuple(metaclass=_NamedTuples):
+        """`typing.NamedTuple`; importing `typing` takes longer than a search."""
 
     def dataclass(cls=None, *, frozen=False, slots=False):
         """`dataclasses.dataclass`, with the options that are used here."""

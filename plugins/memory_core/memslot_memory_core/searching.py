@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from functools import partial
 
 from memslot import MemslotError, redact
 
@@ -19,19 +20,24 @@ from memslot_memory_core.index.terms import QueryTerms, query_terms
 from memslot_memory_core.outcome import age, counted
 from memslot_memory_core.records import dataclass
 from memslot_memory_core.search.candidate import RankingQuery, ranking_query
+from memslot_memory_core.search.evidence import gather_evidence
 from memslot_memory_core.search.fusion import Best, choose_weights
 from memslot_memory_core.search.gathering import Gathered, Gathering
 from memslot_memory_core.search.matching import Matcher
 from memslot_memory_core.search.ranking import Ranked, RankedChunk, RankingSettings, best_before_reading, rank
 from memslot_memory_core.search.snippets import make_snippet
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from memslot import EmbeddingPipeline, MemorySearch, SearchAdvice, Selection
+    from typing import Any
+
+    from memslot import EmbeddingPipeline, EmbeddingProvider, MemorySearch, SearchAdvice, Selection
 
     from memslot_memory_core.embedder import EmbedderChoice
     from memslot_memory_core.index.keyword_scoring import Weighed
     from memslot_memory_core.index.preparing import Sources
     from memslot_memory_core.index.vector_tables import VectorTables
+    from memslot_memory_core.search.ranking import Gather
     from memslot_memory_core.search.word_vectors import WordVectors
 
 DEFAULT_MIN_SCORE = 0.35
@@ -62,13 +68,16 @@ class Searcher:
         embedder: EmbedderChoice,
         vectors: VectorTables,
         settings: MemorySearch,
+        *,
+        read_texts: Callable[[EmbeddingProvider | None], Gather] | None = None,
     ) -> None:
+        """`read_texts` says how texts are looked into, with a provider that gives vectors of words if there is one."""
         self._index = index
         self._sources = sources
         self._embedder = embedder
         self._vectors = vectors
         self._settings = settings
-        self._words: tuple[object, WordVectors] | None = None
+        self._read_texts = read_texts or _Remembering()
         self._fitting: tuple[EmbeddingPipeline, int] | None = None
         """The last pipeline and the generation whose vectors can be compared."""
         self.query_failure: str | None = None
@@ -107,7 +116,7 @@ class Searcher:
             settings = self._ranking_settings(asked, leg, wanted, min_score)
             keep = None if explain else best_before_reading(asked, settings)
             gathered = self._gather(snapshot, terms, weighed, leg, settings, private=private, keep=keep)
-        ranked = rank(gathered.candidates, asked, settings, self._word_vectors(leg, pipeline))
+        ranked = rank(gathered.candidates, asked, settings, self._looking(leg, pipeline))
         matcher = Matcher(asked.terms, asked.phrases)
         hits = [self._hit(each, matcher, explain) for each in ranked.results]
         warning, action = _remarks(leg, hits, ranked, generation)
@@ -145,7 +154,7 @@ class Searcher:
         self.query_failure = None
         if pipeline.is_zero(row):
             return _VectorLeg(why_not=_keywords_only("the provider finds nothing to embed in the query"))
-        return _VectorLeg(row.astype("<f4").tobytes(), self._embedder.advice)
+        return _VectorLeg(_little_endian(row), self._embedder.advice)
 
     def _unfit(self, snapshot: Snapshot, pipeline: EmbeddingPipeline) -> _VectorLeg | None:
         """Why no vector of this pipeline can be compared with those of the index; None where it can."""
@@ -238,16 +247,10 @@ class Searcher:
             now=time.time(),
         )
 
-    def _word_vectors(self, leg: _VectorLeg, pipeline: EmbeddingPipeline | None) -> WordVectors | None:
-        """The vectors of single words, where a provider gives them for next to nothing."""
-        if leg.vector is None or pipeline is None or not self._embedder.knows_words:
-            return None
-        provider = pipeline.provider
-        if self._words is None or self._words[0] is not provider:
-            from memslot_memory_core.search.word_vectors import WordVectors
-
-            self._words = (provider, WordVectors(provider.embed_documents))
-        return self._words[1]
+    def _looking(self, leg: _VectorLeg, pipeline: EmbeddingPipeline | None) -> Gather:
+        """How to look for the query in texts; similar words count where their vectors cost next to nothing."""
+        has_words = leg.vector is not None and pipeline is not None and self._embedder.knows_words
+        return self._read_texts(pipeline.provider if has_words and pipeline is not None else None)
 
     # Results
 
@@ -267,6 +270,31 @@ class Searcher:
             end_line=found.end_line,
             explanation=chunk.explanation.to_json() if explain else None,
         )
+
+
+class _Remembering:
+    """Looks into texts, and remembers their words and the vectors of these for the next search."""
+
+    def __init__(self) -> None:
+        self._words: tuple[EmbeddingProvider, WordVectors] | None = None
+
+    def __call__(self, provider: EmbeddingProvider | None) -> Gather:
+        if provider is None:
+            return gather_evidence
+        words = self._words
+        if words is None or words[0] is not provider:
+            from memslot_memory_core.search.word_vectors import WordVectors
+
+            self._words = words = (provider, WordVectors(provider.embed_documents))
+        return partial(gather_evidence, words=words[1])
+
+
+def _little_endian(row: Any) -> bytes:
+    """The bytes of a row of 32-bit numbers, an array of numpy's or of Python's own, as the index has them."""
+    blob: bytes = row.tobytes()
+    if sys.byteorder == "little":
+        return blob
+    return b"".join(blob[place : place + 4][::-1] for place in range(0, len(blob), 4))
 
 
 def _mode(leg: _VectorLeg, terms: QueryTerms, settings: MemorySearch) -> str:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from memslot import Tool, ToolCall
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from memslot_memory_core.backend import Backend
-from memslot_memory_core.outcome import Citations, does_cite, outcome_json
+from memslot_memory_core.outcome import does_cite, outcome_json
 from memslot_memory_core.reading import MAX_LINES
 from memslot_memory_core.writing_notes import MAX_CHARS, append_note
+
+if TYPE_CHECKING:
+    from memslot_memory_core.outcome import Citations
 
 
 class _Arguments(BaseModel):

@@ -7,15 +7,14 @@ followed to the number (a test compares the two), except that a word seen before
 from __future__ import annotations
 
 import importlib.util
-import re
 import threading
 from collections.abc import Iterator, Sequence, Set
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from memslot import ProviderError
 
-from memslot_embed_providers.static.words import origin_of, read_words, write_words
+from memslot_embed_providers.static.cutting import readable, segments
 
 if TYPE_CHECKING:
     import numpy
@@ -27,11 +26,6 @@ if TYPE_CHECKING:
 _WEIGHTS = Path("weights", "l2_supercat_256.safetensors")
 _TOKENIZER = Path("tokenizers", "l2_supercat_tokenizer_config.json")
 
-_SEGMENT = re.compile(" +[^ ]*")
-"""A word with the spaces before it. No token of the vocabulary goes on after a space, so words can be cut alone."""
-_SPECIAL = ("<s>", "</s>", "<unk>")
-"""Written out in a text, these are single tokens and change how their neighbours are cut."""
-_TOKENS = 32_000
 _LONGEST_KEPT, _MOST_KEPT = 40, 50_000
 _TOKENS_AT_ONCE = 4096
 """Rows gathered before they are summed: 4 MB, which stays in the processor's cache."""
@@ -40,58 +34,41 @@ _lock = threading.Lock()
 _loaded: StaticModel | None = None
 
 
-def load_model(words: Path | None = None) -> StaticModel:
-    """The one model of this process; the first call reads it. `words` is a file with words that are known already."""
+def load_model() -> StaticModel:
+    """The one model of this process; the first call reads it."""
     global _loaded
     if _loaded is None:
         with _lock:
             if _loaded is None:
-                _loaded = _read(words)
+                _loaded = _read()
     return _loaded
 
 
-def _read(words: Path | None) -> StaticModel:
+def model_files() -> tuple[Path, Path]:
+    """The weights and the tokenizer. Raises ProviderError where the package is gone."""
     spec = importlib.util.find_spec("wordllama")
     if spec is None or spec.origin is None:
         raise ProviderError('static needs the package "wordllama"; bring it back with: pip install wordllama')
     folder = Path(spec.origin).parent
+    return folder / _WEIGHTS, folder / _TOKENIZER
+
+
+def _read() -> StaticModel:
+    weights_file, tokenizer_file = model_files()
     try:
         import numpy
         from safetensors import safe_open
+        from tokenizers import Tokenizer
 
-        origin = origin_of(folder / _TOKENIZER)
-        known = {} if words is None else read_words(words, origin, _TOKENS)
-        tokenizer: Any = _Lazy(folder / _TOKENIZER)
-        if not known:
-            tokenizer = tokenizer.load()
-        with safe_open(folder / _WEIGHTS, framework="np") as weights:
+        tokenizer = Tokenizer.from_file(str(tokenizer_file))
+        with safe_open(weights_file, framework="np") as weights:
             rows = weights.get_tensor("embedding.weight").astype(numpy.float32)
     except Exception as error:
         raise ProviderError(
-            f'static cannot read its weights from "{folder}" ({error}); '
+            f'static cannot read its weights from "{weights_file.parent.parent}" ({error}); '
             "bring them back with: pip install --force-reinstall wordllama"
         ) from None
-    return StaticModel(rows, tokenizer, known, origin)
-
-
-class _Lazy:
-    """A tokenizer that is read when a word comes that nobody has cut before."""
-
-    def __init__(self, file: Path) -> None:
-        self._file = file
-        self._lock = threading.Lock()
-        self._loaded: Tokenizer | None = None
-
-    def load(self) -> Tokenizer:
-        with self._lock:
-            if self._loaded is None:
-                from tokenizers import Tokenizer
-
-                self._loaded = Tokenizer.from_file(str(self._file))
-            return self._loaded
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.load(), name)
+    return StaticModel(rows, tokenizer)
 
 
 def unit(rows: Matrix) -> Matrix:
@@ -104,44 +81,14 @@ def unit(rows: Matrix) -> Matrix:
     return scaled
 
 
-def _readable(text: str) -> str:
-    """The text without half a surrogate pair, which the tokenizer would refuse."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
-
-
-def _segments(text: str) -> list[str] | None:
-    """The words of a text with the spaces before them; None for one that can only be cut as a whole."""
-    if not text or text.isspace():
-        return []
-    if "<" in text and any(mark in text for mark in _SPECIAL):
-        return None
-    # To the tokenizer a space and the mark "▁" are one and the same.
-    return _SEGMENT.findall(" " + text.replace("▁", " "))
-
-
 class StaticModel:
     """A vector for each token; a text is the sum of its tokens' vectors."""
 
-    def __init__(
-        self, rows: Matrix, tokenizer: Tokenizer, known: dict[str, list[int]] | None = None, origin: str = ""
-    ) -> None:
+    def __init__(self, rows: Matrix, tokenizer: Tokenizer) -> None:
         self._rows = rows
         self._tokenizer = tokenizer
-        self._origin = origin
         # A dict's single reads and writes are safe between threads; two that write one word write the same.
-        self._known = known or self._nothing_known()
-        self._kept = len(known or ())
-
-    def keep_words(self, file: Path) -> None:
-        """Add the words that are known to those in a file, if there are new ones."""
-        known = dict(self._known)
-        if len(known) > self._kept:
-            write_words(file, self._origin, {**read_words(file, self._origin, _TOKENS), **known})
-            self._kept = len(known)
+        self._known = self._nothing_known()
 
     def sums(self, texts: Sequence[str]) -> Matrix:
         """One row for each text: a sum points the same way as the mean that the library takes."""
@@ -166,24 +113,24 @@ class StaticModel:
     def _cut_all(self, texts: Sequence[str]) -> Iterator[list[int]]:
         """The tokens of each text; the tokenizer is asked once for all words that were not seen before."""
         known = self._known
-        texts = [_readable(text) for text in texts]
-        segmented = [_segments(text) for text in texts]
+        texts = [readable(text) for text in texts]
+        segmented = [segments(text) for text in texts]
         new = self._cut(set().union(*(each for each in segmented if each is not None)).difference(known))
-        for text, segments in zip(texts, segmented, strict=True):
-            if segments is None:
+        for text, words in zip(texts, segmented, strict=True):
+            if words is None:
                 ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
                 yield ids
                 continue
-            pieces = list(map(known.get, segments))
+            pieces = list(map(known.get, words))
             if None in pieces:
-                pieces = [new[each] if piece is None else piece for each, piece in zip(segments, pieces, strict=True)]
+                pieces = [new[each] if piece is None else piece for each, piece in zip(words, pieces, strict=True)]
             yield [token for piece in pieces if piece is not None for token in piece]
 
-    def _cut(self, segments: Set[str]) -> dict[str, list[int]]:
+    def _cut(self, new: Set[str]) -> dict[str, list[int]]:
         """Words that were not seen before, cut into tokens, and the short ones remembered."""
-        if not segments:
+        if not new:
             return {}
-        words = list(segments)
+        words = list(new)
         # The tokenizer puts one space before each word by itself.
         encoded = self._tokenizer.encode([word[1:] for word in words], is_pretokenized=True, add_special_tokens=False)
         cut: dict[str, list[int]] = {word: [] for word in words}

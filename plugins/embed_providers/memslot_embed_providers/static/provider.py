@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from memslot import ProviderError
 
 if TYPE_CHECKING:
-    from memslot import ProviderOptions, SearchAdvice
+    from pathlib import Path
 
-    from memslot_embed_providers.static.model import StaticModel
+    from memslot import ProviderOptions, SearchAdvice
 
 MODEL = "wordllama-l2-supercat-256"
 DIMENSIONS = (64, 128, 256)
@@ -46,9 +45,8 @@ class StaticProvider:
     max_input_tokens = 1_000_000  # a sum has no longest text; this is a number for those who cut texts
     max_batch_items = 1_000
 
-    def __init__(self, dims: int = DIMENSIONS[-1], words: str | None = None) -> None:
+    def __init__(self, dims: int = DIMENSIONS[-1]) -> None:
         self.dims = dims
-        self._words = None if words is None else Path(words)
 
     @property
     def advice(self) -> SearchAdvice:
@@ -57,36 +55,34 @@ class StaticProvider:
         return SearchAdvice(vector_weight=0.5, text_weight=0.5, min_score=0.25, scripts=frozenset({"LATIN"}))
 
     def quick_twin(self, folder: Path) -> tuple[str, Mapping[str, Any]]:
-        """Itself: it needs nothing of the host, only the words that were cut before, to be quick."""
-        words = folder / "static-words"
-        self._model().keep_words(words)
-        return f"{__name__}:StaticProvider", {"dims": self.dims, "words": str(words)}
+        """Plain Python on the same weights, with the tokenizer's pieces in a file of the folder."""
+        from memslot_embed_providers.static.model import model_files
+        from memslot_embed_providers.static.pieces import is_for, write_pieces
 
-    def close(self) -> None:
-        """Keep the words that were met, where there is a place for them."""
-        if self._words is not None:
-            self._model().keep_words(self._words)
-
-    def _model(self) -> StaticModel:
-        from memslot_embed_providers.static.model import load_model
-
-        return load_model(self._words)
+        weights, tokenizer = model_files()
+        pieces = folder / "static-pieces.sqlite"
+        status = tokenizer.stat()
+        origin = f"{status.st_size}:{status.st_mtime_ns}:{tokenizer}"
+        if not is_for(str(pieces), origin):
+            write_pieces(pieces, tokenizer, origin)
+        arguments = {"model": MODEL, "dims": self.dims, "pieces": str(pieces), "weights": str(weights)}
+        return "memslot_embed_providers.static.plain:PlainStatic", arguments
 
     def embed_query(self, text: str) -> Sequence[float]:
         return self.embed_documents([text])[0]
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
         """One row of length 1 each; a text without anything but white space gets zeros."""
-        from memslot_embed_providers.static.model import unit
+        from memslot_embed_providers.static.model import load_model, unit
 
         # An array is a sequence in all but name.
-        return cast(Sequence[Sequence[float]], unit(self._model().sums(texts)[:, : self.dims]))
+        return cast(Sequence[Sequence[float]], unit(load_model().sums(texts)[:, : self.dims]))
 
     def token_vectors(self, text: str) -> Sequence[Sequence[float]]:
         """One row of length 1 for each token of the text, in order: a dot product of two of them is their cosine.
 
         The model has no context: a token has the same vector in every text. A long word has several tokens.
         """
-        from memslot_embed_providers.static.model import unit
+        from memslot_embed_providers.static.model import load_model, unit
 
-        return cast(Sequence[Sequence[float]], unit(self._model().token_rows(text)[:, : self.dims]))
+        return cast(Sequence[Sequence[float]], unit(load_model().token_rows(text)[:, : self.dims]))

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Literal
 
 import apsw
 
 from memslot_memory_core.index import keywords
 from memslot_memory_core.records import dataclass
 
-State = Literal["live", "building", "retired"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Literal
+
+    State = Literal["live", "building", "retired"]
 
 
 @dataclass(frozen=True)

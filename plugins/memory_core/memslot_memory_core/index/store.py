@@ -6,7 +6,6 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import apsw
 
@@ -28,6 +27,7 @@ from memslot_memory_core.index.lock import writer_lock
 from memslot_memory_core.index.schema import is_prepared, prepare, transaction
 from memslot_memory_core.records import dataclass
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
 

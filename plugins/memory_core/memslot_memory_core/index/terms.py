@@ -13,13 +13,13 @@ import re
 import threading
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, cast
 
 from memslot_memory_core.index.keyword_scripts import fold, script_of, spread, unspaced
 from memslot_memory_core.index.stop_words import OTHER, latin_stop_words
 from memslot_memory_core.index.stretches import Stretch, cut_runs, whole
 from memslot_memory_core.records import dataclass, field
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import apsw
 
@@ -257,10 +257,10 @@ def _ready() -> _Tokenizers:
 def tokens(text: str) -> list[str]:
     ready = _ready()
     found = ready.stemmed(text.encode(errors="replace"), ready.reason, None, include_offsets=False)
-    return [token for (token,) in cast("list[tuple[str]]", found)]
+    return [token for (token,) in found]  # type: ignore[misc, str-unpack]
 
 
 def _offset_tokens(text: str, *, stemmed: bool) -> list[tuple[int, int, str]]:
     ready = _ready()
     tokenizer = ready.stemmed if stemmed else ready.plain
-    return cast("list[tuple[int, int, str]]", tokenizer(text.encode(), ready.reason, None))
+    return tokenizer(text.encode(), ready.reason, None)  # type: ignore[return-value]

@@ -5,18 +5,24 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator
-from typing import Literal
 
 import apsw
 
 from memslot_memory_core.index.generation import Generation, Tables
 from memslot_memory_core.index.schema import transaction
-from memslot_memory_core.index.vectors.choose import Wanted, choose_engine, make_engine
+from memslot_memory_core.index.vectors.choose import choose_engine, make_engine
 from memslot_memory_core.index.vectors.engine import State, VectorEngine, VectorTable
 from memslot_memory_core.index.vectors.loading import engine_of, is_usable, load
 from memslot_memory_core.index.writing import Engines
 
-Kind = Literal["chunks", "turns"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from memslot_memory_core.index.vectors.choose import Wanted
+
+    Kind = Literal["chunks", "turns"]
+
 
 _OFTEN = 3
 _MEMORY_BYTES = 32_000_000

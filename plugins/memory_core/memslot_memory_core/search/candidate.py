@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from datetime import date
-from typing import TYPE_CHECKING, NamedTuple
 
 from memslot_memory_core.index.keyword_scripts import script_of
 from memslot_memory_core.index.terms import stems
-from memslot_memory_core.records import dataclass
+from memslot_memory_core.records import NamedTuple, dataclass
 from memslot_memory_core.search.dates import AskedDate, find_dates
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memslot_memory_core.index.keyword_scoring import Weighed
     from memslot_memory_core.index.terms import QueryTerms

@@ -11,14 +11,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import pairwise
 from operator import or_
-from typing import TYPE_CHECKING, NamedTuple
 
 from memslot_memory_core.index.terms import stems
+from memslot_memory_core.records import NamedTuple
 from memslot_memory_core.search.matching import Matcher
 from memslot_memory_core.search.vocabulary import LINE_END, vocabulary
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import TypeVar
+
     from memslot_memory_core.search.word_vectors import WordVectors
+
+    Word = TypeVar("Word", int, str)
 
 WINDOW = 3
 """Lines looked at together; blank ones do not count."""
@@ -45,7 +50,7 @@ class Evidence(NamedTuple):
         return (self.line + self.window) / 2
 
 
-class _Read:
+class Read:
     """The terms in those lines of a text that hold any, and which of them stand side by side."""
 
     __slots__ = ("lines", "neighbours")
@@ -66,14 +71,14 @@ def gather_evidence(texts: Sequence[str], matcher: Matcher, words: WordVectors |
         from memslot_memory_core.search.similar_words import Lines, similar_shares
 
         lines = Lines(numbers, len(known))
-        read = _read(lines.find(bits), bits, len(texts))
+        read = read_found(lines.find(bits), bits, len(texts))
         shares = similar_shares(lines, bits, matcher, words, known)
     else:
         plain = [_PlainLines(each) for each in numbers]
         found = ((text, *hit) for text, each in enumerate(plain) for hit in each.find(bits))
-        read = _read(found, bits, len(texts))
-        shares = [_exact_shares(each, lines.is_filled, matcher) for each, lines in zip(read, plain, strict=True)]
-    return [_sum_up(text, each, *share, matcher) for text, each, share in zip(texts, read, shares, strict=True)]
+        read = read_found(found, bits, len(texts))
+        shares = [exact_shares(each, lines.is_filled, matcher) for each, lines in zip(read, plain, strict=True)]
+    return [sum_up(text, each, *share, matcher) for text, each, share in zip(texts, read, shares, strict=True)]
 
 
 class _PlainLines:
@@ -101,20 +106,20 @@ class _PlainLines:
                 line += 1
 
 
-def _read(found: Iterable[tuple[int, int, int, int]], bits: Mapping[int, int], texts: int) -> list[_Read]:
-    """What was found, each as text, line, place and number, by text."""
-    read = [_Read() for _ in range(texts)]
-    before, place_before = 0, -2
-    for text, line, place, number in found:
-        here, lines = bits[number], read[text].lines
+def read_found(found: Iterable[tuple[int, int, int, Word]], bits: Mapping[Word, int], texts: int) -> list[Read]:
+    """What was found, each as text, line, place and word (or its number), by text."""
+    read = [Read() for _ in range(texts)]
+    before, end_before = 0, (-1, -1)
+    for text, line, place, word in found:
+        here, lines = bits[word], read[text].lines
         lines[line] = lines.get(line, 0) | here
-        if place == place_before + 1:  # the end of a line takes a place, too
+        if (text, place) == end_before:  # the end of a line takes a place, too
             read[text].neighbours.add((before, here))
-        before, place_before = here, place
+        before, end_before = here, (text, place + 1)
     return read
 
 
-def _exact_shares(read: _Read, is_filled: Sequence[bool], matcher: Matcher) -> tuple[list[float], float]:
+def exact_shares(read: Read, is_filled: Sequence[bool], matcher: Matcher) -> tuple[list[float], float]:
     """The share of each line, and that of the best window."""
     masks = read.lines
     lines = [matcher.share(masks.get(line, 0)) for line in range(len(is_filled))]
@@ -123,7 +128,8 @@ def _exact_shares(read: _Read, is_filled: Sequence[bool], matcher: Matcher) -> t
     return lines, max(map(matcher.share, windows), default=0.0)
 
 
-def _sum_up(text: str, read: _Read, lines: Sequence[float], window: float, matcher: Matcher) -> Evidence:
+def sum_up(text: str, read: Read, lines: Sequence[float], window: float, matcher: Matcher) -> Evidence:
+    """Line by line what was found, as what the text is worth."""
     line = max(lines)
     best = lines.index(line)
     return Evidence(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from memslot_memory_core.records import dataclass
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 SHOWN = "shown"
 KEPT_FOR_ITS_WORDS = "below minScore, kept for its rare words"

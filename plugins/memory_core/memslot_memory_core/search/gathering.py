@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
 
 from memslot_memory_core.index import keywords
 from memslot_memory_core.index.keyword_scoring import Weighed
@@ -15,7 +14,10 @@ from memslot_memory_core.records import dataclass
 from memslot_memory_core.search.candidate import Candidate, UserLine
 from memslot_memory_core.search.fusion import Best
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from memslot_memory_core.index.vector_tables import Kind, VectorTables
     from memslot_memory_core.index.vectors.engine import State, VectorEngine
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Literal
 
 from memslot_memory_core.records import dataclass, field
 from memslot_memory_core.search import explain
@@ -20,8 +19,11 @@ from memslot_memory_core.search.explain import Explanation
 from memslot_memory_core.search.fusion import Best, Weights, fuse_by_rank, fuse_weighted, places, text_score
 from memslot_memory_core.search.matching import Matcher
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from memslot_memory_core.search.word_vectors import WordVectors
+    from typing import Literal
+
+    Gather = Callable[[Sequence[str], Matcher], list[Evidence]]
 
 LOOKED_AT = 30
 """Candidates whose lines are read. Who asks for more results has more of them read, and these come behind: asking for
@@ -110,11 +112,11 @@ def rank(
     candidates: Sequence[Candidate],
     query: RankingQuery,
     settings: RankingSettings,
-    words: WordVectors | None = None,
+    gather: Gather = gather_evidence,
 ) -> Ranked:
-    """Order the candidates and decide which are shown. `words` lets similar words count; without it exact ones do."""
+    """Order the candidates and decide which are shown. `gather` looks for the query in their texts."""
     matcher = Matcher(query.terms, query.phrases)
-    scored = _score(candidates, query, settings, matcher, words)
+    scored = _score(candidates, query, settings, matcher, gather)
     scored.sort(key=lambda each: (-each.score, each.candidate.id))
     if settings.mmr_balance is not None:
         scored = _vary(scored, settings.mmr_balance)
@@ -126,7 +128,7 @@ def rank(
     shown = good[: settings.max_results]
     tell = _Teller(candidates, query).explain
     outcome = explain.KEPT_FOR_ITS_WORDS if below_floor else explain.SHOWN
-    evidence = _evidence_of(shown, matcher, words)
+    evidence = _evidence_of(shown, matcher, gather)
     results = []
     lowest = 1.0
     for each, found in zip(shown, evidence, strict=True):
@@ -172,7 +174,7 @@ def _score(
     query: RankingQuery,
     settings: RankingSettings,
     matcher: Matcher,
-    words: WordVectors | None,
+    gather: Gather,
 ) -> list[_Scored]:
     by_rank = settings.fusion == "rrf"
     weights = settings.weights
@@ -183,7 +185,7 @@ def _score(
     dates = [closeness_to_dates(query.dates, each.time, each.text) if query.dates else 0.0 for each in candidates]
     dates_count = any(dates)
     looks = LOOKED_AT if dates_count else max(LOOKED_AT, settings.max_results)
-    evidence = _look_closer(candidates, order[:looks], matcher, words) if looks_closer else {}
+    evidence = _look_closer(candidates, order[:looks], matcher, gather) if looks_closer else {}
     sharpness = _sharpness(query, weights)
     lowest = 1.0
     scored = []
@@ -202,9 +204,9 @@ def _score(
 
 
 def _look_closer(
-    candidates: Sequence[Candidate], indexes: Sequence[int], matcher: Matcher, words: WordVectors | None
+    candidates: Sequence[Candidate], indexes: Sequence[int], matcher: Matcher, gather: Gather
 ) -> dict[int, Evidence]:
-    found = gather_evidence([candidates[index].text for index in indexes], matcher, words)
+    found = gather([candidates[index].text for index in indexes], matcher)
     return dict(zip(indexes, found, strict=True))
 
 
@@ -222,11 +224,11 @@ def _sharpness(query: RankingQuery, weights: Weights) -> float:
     return share * unspaced + (1 - share) * usual
 
 
-def _evidence_of(shown: Sequence[_Scored], matcher: Matcher, words: WordVectors | None) -> list[Evidence | None]:
+def _evidence_of(shown: Sequence[_Scored], matcher: Matcher, gather: Gather) -> list[Evidence | None]:
     """The evidence in what is shown; what was not looked at before is now, as its best lines are to be shown."""
     found = [each.evidence for each in shown]
     missing = [index for index, each in enumerate(found) if each is None] if matcher.terms else []
-    late = gather_evidence([shown[index].candidate.text for index in missing], matcher, words)
+    late = gather([shown[index].candidate.text for index in missing], matcher)
     for index, each in zip(missing, late, strict=True):
         found[index] = each
     return found

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memslot_memory_core.search.matching import Matcher
 from memslot_memory_core.search.vocabulary import LINE_END, Vocabulary
+from memslot_memory_core.search.word_rows import LEAST_COSINE
 
 if TYPE_CHECKING:
     from memslot_memory_core.search.word_vectors import Matrix, Numbers, WordVectors
-
-_LEAST_COSINE = 0.3
-"""Below this two words have nothing to do with each other."""
 
 
 class Lines:
@@ -106,9 +104,9 @@ def _likeness(
     numbers, terms = numpy.array(same, dtype=numpy.intp).reshape(-1, 2).T
     is_here = is_met[numbers]
     cosines[numpy.searchsorted(met, numbers[is_here]), terms[is_here]] = 1.0
-    alike = numpy.flatnonzero((cosines >= _LEAST_COSINE).any(axis=1))
+    alike = numpy.flatnonzero((cosines >= LEAST_COSINE).any(axis=1))
     likeness = cosines[alike]
-    likeness[likeness < _LEAST_COSINE] = 0.0
+    likeness[likeness < LEAST_COSINE] = 0.0
     numpy.minimum(likeness, 1.0, out=likeness)
     row = numpy.full(lines.words, -1, dtype=numpy.intp)
     row[met[alike]] = numpy.arange(len(alike))

@@ -9,11 +9,11 @@ from __future__ import annotations
 import threading
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from memslot_memory_core.index.keyword_scripts import fold, spread, unspaced
 from memslot_memory_core.index.terms import stems, tokens
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
 
@@ -24,9 +24,9 @@ _MOST_TEXTS = 8_192  # about 1 kB each
 
 _BLANKED = bytes(code if code == 10 or code > 127 or chr(code).isalnum() else 32 for code in range(256))
 """UTF-8 with ASCII punctuation as blanks: cutting at these is three times as fast as a pattern."""
-_IN_RUN = "="
+IN_RUN = "="
 """Marks a letter or a pair out of a run without spaces. No other word has it, since punctuation is blanked."""
-_MARKED = bytes([32, ord(_IN_RUN), *_BLANKED[2:]])
+_MARKED = bytes([32, ord(IN_RUN), *_BLANKED[2:]])
 _NO_WORDS = str.maketrans(dict.fromkeys("\1“”„‘’«»…—–·•", " "))
 
 
@@ -89,16 +89,16 @@ class Vocabulary:
         met = set().union(*cuts).difference(number)
         if not met:
             return
-        spelled = {word: word.lower() if _is_plain(word) else word for word in met}
+        spelling = {word: spelled(word) for word in met}
         with self._lock:
-            unknown = [each for each in dict.fromkeys(spelled.values()) if each not in number]
+            unknown = [each for each in dict.fromkeys(spelling.values()) if each not in number]
             for each, held in stems_of(unknown).items():
                 here = len(self.words)
-                self.words.append(each.lstrip(_IN_RUN))  # first: other threads count them
+                self.words.append(each.lstrip(IN_RUN))  # first: other threads count them
                 for stem in held:
                     self._holding.setdefault(stem, []).append(here)
                 number[each] = here
-            number.update((word, number[each]) for word, each in spelled.items())
+            number.update((word, number[each]) for word, each in spelling.items())
 
 
 _vocabulary = Vocabulary()
@@ -112,9 +112,9 @@ def vocabulary() -> Vocabulary:
     return _vocabulary
 
 
-def _is_plain(word: str) -> bool:
-    """Whether capitals make no difference: a word writtenLikeThis holds several."""
-    return word.islower() or word.istitle() or word.isupper()
+def spelled(word: str) -> str:
+    """A word in lower case where capitals make no difference: a word writtenLikeThis holds several."""
+    return word.lower() if word.islower() or word.istitle() or word.isupper() else word
 
 
 def stems_of(words: Sequence[str]) -> dict[str, Sequence[str]]:
@@ -126,5 +126,5 @@ def stems_of(words: Sequence[str]) -> dict[str, Sequence[str]]:
         held = {word: (stem,) for word, stem in zip(simple, found, strict=True)}
     for word in words:
         if word not in held:
-            held[word] = tuple(dict.fromkeys(tokens(word[1:]) if word.startswith(_IN_RUN) else stems(word)))
+            held[word] = tuple(dict.fromkeys(tokens(word[1:]) if word.startswith(IN_RUN) else stems(word)))
     return held

@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from memslot_memory_core.search.word_rows import DIMS, STEPS
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -15,12 +17,6 @@ if TYPE_CHECKING:
     Matrix = NDArray[np.float32]
     Numbers = NDArray[np.intp]
 
-_STEPS = 127.0
-"""Each number of a vector is kept in one byte, so a cosine may be off by a hundredth; all words of a large index fit,
-which means that a search asks the embedder for next to none."""
-_DIMS = 96
-"""Longer vectors are cut: models that give vectors of words are made so that the first numbers say nearly all, and
-comparing words is what a search spends most of its time on."""
 _LEAST_ROOM = 4096
 _MOST_ASKED = 1000
 _TINY = 1e-30
@@ -54,7 +50,7 @@ class WordVectors:
     def _vectors(self, words: Sequence[str]) -> Matrix:
         import numpy
 
-        return numpy.asarray(self._embed(words), dtype=numpy.float32)[:, :_DIMS]
+        return numpy.asarray(self._embed(words), dtype=numpy.float32)[:, :DIMS]
 
     def _unit_rows(self, asked: Sequence[str]) -> Matrix:
         import numpy
@@ -63,9 +59,9 @@ class WordVectors:
         words = [word.lower() for word in asked]
         new = [word for word in dict.fromkeys(words) if word not in kept]
         if new:
-            vectors = self._vectors(new)
-            lengths = numpy.linalg.norm(vectors, axis=1, keepdims=True)
-            made = dict(zip(new, vectors / numpy.maximum(lengths, _TINY), strict=True))
+            rows = rounded(self._vectors(new))
+            lengths = numpy.linalg.norm(rows, axis=1, keepdims=True)
+            made = dict(zip(new, rows / numpy.maximum(lengths, _TINY), strict=True))
             kept = {word: row for word, row in kept.items() if len(kept) < _MOST_ASKED or word in words} | made
             self._asked = kept  # another thread goes on with the one it has
         return numpy.stack([kept[word] for word in words])
@@ -94,9 +90,16 @@ class WordVectors:
 
         assert self._rows is not None
         assert self._scales is not None
-        vectors = self._vectors(words)
-        largest = numpy.abs(vectors).max(axis=1, keepdims=True)
-        rounded = numpy.rint(vectors * (_STEPS / numpy.where(largest > 0, largest, 1.0)))
-        lengths = numpy.linalg.norm(rounded, axis=1)
-        self._rows[numbers] = rounded
+        rows = rounded(self._vectors(words))
+        lengths = numpy.linalg.norm(rows, axis=1)
+        self._rows[numbers] = rows
         self._scales[numbers] = numpy.where(lengths > 0, 1.0 / numpy.where(lengths > 0, lengths, 1.0), 0.0)
+
+
+def rounded(vectors: Matrix) -> Matrix:
+    """Vectors in whole numbers from -127 to 127 (`word_rows`)."""
+    import numpy
+
+    largest = numpy.abs(vectors).max(axis=1, keepdims=True)
+    rows: Matrix = numpy.rint(vectors * (STEPS / numpy.where(largest > 0, largest, 1.0)))
+    return rows

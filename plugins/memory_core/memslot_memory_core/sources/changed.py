@@ -7,6 +7,7 @@ import stat
 import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memslot_memory_core.sources.files import SKIPPED_FOLDERS, Discovery, Seen, Walk, make_source_file
 from memslot_memory_core.sources.globs import States
@@ -15,7 +16,6 @@ from memslot_memory_core.sources.roots import (
     ExtraPathLike,
     Root,
     Roots,
-    Source,
     find_roots,
     is_below,
     is_junction,
@@ -23,6 +23,9 @@ from memslot_memory_core.sources.roots import (
     join,
     shown_folder,
 )
+
+if TYPE_CHECKING:
+    from memslot_memory_core.sources.roots import Source
 
 MOST_PATHS = 300
 """With more of them a walk through everything is as quick, and sure to miss nothing."""

@@ -6,22 +6,23 @@ import os
 import stat
 from collections.abc import Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
 
-from memslot_memory_core.records import dataclass, field
+from memslot_memory_core.records import NamedTuple, dataclass, field
 from memslot_memory_core.sources.globs import States
 from memslot_memory_core.sources.roots import (
     PRIVATE_NAMES,
     ExtraPathLike,
     Root,
-    Source,
     find_roots,
     is_safe,
     join,
 )
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from memslot_memory_core.sources.roots import Source
 
 SKIPPED_FOLDERS = frozenset({".git", "node_modules", ".pnpm-store", ".venv", "venv", ".tox", "__pycache__"})
 Seen = dict[tuple[int, int], str]

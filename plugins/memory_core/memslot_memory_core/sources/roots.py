@@ -6,15 +6,17 @@ import os
 import re
 import stat
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, Protocol
 
-from memslot_memory_core.records import dataclass, field
+from memslot_memory_core.records import Protocol, dataclass, field
 from memslot_memory_core.sources.globs import Glob, why_not
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Literal
 
-Source = Literal["memory", "sessions"]
+    Source = Literal["memory", "sessions"]
+
 
 PRIVATE_NAMES = ("MEMORY.md", "memory.md", "USER.md")
 """What is about the person, and so for nobody's eyes but theirs. A file of such a name is private wherever it is."""

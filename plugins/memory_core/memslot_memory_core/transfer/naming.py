@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memslot_memory_core.sources.files import SKIPPED_FOLDERS
 from memslot_memory_core.sources.globs import Glob
@@ -15,13 +16,15 @@ from memslot_memory_core.sources.roots import (
     PRIVATE_NAMES,
     TRANSCRIPT,
     ExtraPathLike,
-    Source,
     is_below,
     is_safe,
     join,
     posix,
 )
 from memslot_memory_core.transfer.item import Unusable
+
+if TYPE_CHECKING:
+    from memslot_memory_core.sources.roots import Source
 
 SESSIONS = "sessions/"
 _DRIVE = re.compile(r"[A-Za-z]:")

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, get_args
 
 from memslot_memory_core.index.vectors.engine import DIMS, VectorEngine, VectorTable
 from memslot_memory_core.records import dataclass
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    EngineName = Literal["sqlite-vec", "vec1", "numpy"]
+    from typing import Literal
 
-Wanted = Literal["auto", "sqlite-vec", "vec1", "numpy"]
+    EngineName = Literal["sqlite-vec", "vec1", "numpy"]
+    Wanted = Literal["auto", "sqlite-vec", "vec1", "numpy"]
+
+_WANTED = ("auto", "sqlite-vec", "vec1", "numpy")
 
 LARGE = 2_000_000
 """Numbers (rows times dimensions) from which on vec1 is chosen; sqlite-vec takes some 4 ms to compare so many."""
@@ -33,8 +36,8 @@ def choose_engine(
     `current` is the engine of the table that is there: a table that has become smaller keeps it until it is half
     as large as what made for the choice, so that an index at the border is not rewritten time and again.
     """
-    if wanted not in get_args(Wanted):
-        raise ValueError(f"there is no vector engine {wanted!r}; choose one of {', '.join(get_args(Wanted))}")
+    if wanted not in _WANTED:
+        raise ValueError(f"there is no vector engine {wanted!r}; choose one of {', '.join(_WANTED)}")
     if wanted == "numpy":
         return Choice("numpy", "asked for in the settings")
     if wanted != "auto":

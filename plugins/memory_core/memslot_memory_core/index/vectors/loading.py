@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
-from pathlib import Path
 
 import apsw
 
@@ -68,9 +68,9 @@ def _load_sqlite_vec(db: apsw.Connection, extension_path: str | None) -> str | N
         package = importlib.util.find_spec("sqlite_vec")
         if package is None or package.origin is None:
             return 'the package "sqlite-vec" is not installed'
-        path = str(Path(package.origin).with_name("vec0"))
+        path = os.path.join(os.path.dirname(package.origin), "vec0")  # noqa: PTH118, PTH120 (no pathlib in a cold search)
     # SQLite's own message would name a file with another ending, which it tries last.
-    if not any(Path(f"{path}{ending}").is_file() for ending in _ENDINGS):
+    if not any(os.path.isfile(f"{path}{ending}") for ending in _ENDINGS):  # noqa: PTH113
         return f"there is no file {path}"
     switch = apsw.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION
     before = db.config(switch, -1)
