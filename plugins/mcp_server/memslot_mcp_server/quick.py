@@ -26,16 +26,23 @@ EVENTS = ("session-start", "prompt", "stop")
 def main() -> None:
     """Answer a hook of a coding agent."""
     label, words = _read_arguments(sys.argv[1:])
-    if words[:1] != ["claude-code"] or len(words) != 2 or words[1] not in EVENTS or sys.stdin.isatty():
+    is_event = words[:1] == ["claude-code"] and len(words) == 2 and words[1] in EVENTS
+    if not is_event or sys.stdin is None or sys.stdin.isatty():
         _run_command(sys.argv[1:], None)
         return
     payload = sys.stdin.buffer.read(MAX_BYTES + 1)
-    answer = ask(Meant.here(label, os.environ), words[1], payload) if len(payload) <= MAX_BYTES else None
+    try:
+        answer = ask(Meant.here(label, os.environ), words[1], payload) if len(payload) <= MAX_BYTES else None
+    except TimeoutError:  # it was heard; to do it here, too, would take as long again, and would do it twice
+        sys.stderr.write(f"memslot: gave up after {ANSWER_SECONDS:g} seconds\n")
+        return
     if answer is None:
         _run_command(sys.argv[1:], payload)
         return
-    sys.stdout.buffer.write(answer)
-    sys.stdout.flush()
+    try:
+        os.write(1, answer)
+    except OSError as error:
+        sys.stderr.write(f"memslot: the answer could not be written: {error.strerror or error}\n")
 
 
 def _read_arguments(arguments: list[str]) -> tuple[str, list[str]]:
@@ -95,7 +102,10 @@ def is_private(folder: str) -> bool:
 
 
 def ask(meant: Meant, event: str, payload: bytes) -> bytes | None:
-    """A server's answer to an event; None where no server runs for this memory, or none can answer."""
+    """A server's answer to an event; None where no server runs for this memory, or none can answer.
+
+    Raises a TimeoutError where a server has the event and is not done with it in time.
+    """
     folder = socket_folder()
     if folder is None or not is_private(folder):
         return None
@@ -108,6 +118,13 @@ def ask(meant: Meant, event: str, payload: bytes) -> bytes | None:
     return None
 
 
+def _remove(path: str) -> None:
+    try:  # noqa: SIM105  contextlib would have to be imported
+        os.unlink(path)  # noqa: PTH108
+    except OSError:  # another hook was faster
+        pass
+
+
 def _ask_one(path: str, request: bytes) -> bytes | None:
     import socket
 
@@ -116,7 +133,7 @@ def _ask_one(path: str, request: bytes) -> bytes | None:
         try:
             wire.connect(path)
         except ConnectionRefusedError:  # its server was killed
-            os.unlink(path)  # noqa: PTH108
+            _remove(path)
             return None
         except OSError:
             return None
@@ -127,7 +144,13 @@ def _ask_one(path: str, request: bytes) -> bytes | None:
             parts = []
             while part := wire.recv(65536):
                 parts.append(part)
+        except TimeoutError:
+            raise
         except OSError:
             return None
     answer = b"".join(parts)
     return answer.removeprefix(DONE) if answer.startswith(DONE) else None
+
+
+if __name__ == "__main__":
+    main()

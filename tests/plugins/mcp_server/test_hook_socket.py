@@ -23,9 +23,15 @@ from tests.plugins.mcp_server.talk import WAIT, talking
 class TestHooksBesideAServer:
     """A coding agent's hooks ask the server that the agent has started."""
 
-    def hook(self, world: World, event: str, payload: Any) -> subprocess.CompletedProcess[bytes]:
+    def hook(self, world: World, event: str, payload: Any, first: str = "pass") -> subprocess.CompletedProcess[bytes]:
         return subprocess.run(
-            [sys.executable, "-c", "from memslot_mcp_server.quick import main; main()", "claude-code", event],
+            [
+                sys.executable,
+                "-c",
+                f"from memslot_mcp_server import quick; {first}; quick.main()",
+                "claude-code",
+                event,
+            ],
             env=world.env,
             cwd=world.folder / "project",
             input=payload if isinstance(payload, bytes) else json.dumps(payload).encode(),
@@ -72,6 +78,22 @@ class TestHooksBesideAServer:
         assert b"PostgreSQL" in found.stdout
         assert not left.exists()
 
+    def test_a_server_that_takes_too_long_is_waited_for_once(self, world: World) -> None:
+        """To begin anew without it would take as long again, and end the turn twice."""
+        odd = world.folder / "plugins" / "odd" / "__init__.py"
+        odd.write_text(odd.read_text(encoding="utf-8") + SLOW, encoding="utf-8")
+        with talking(world) as talk:
+            talk.shake_hands()
+
+            done = self.hook(
+                world, "prompt", {"session_id": "a", "prompt": "which database?"}, "quick.ANSWER_SECONDS = 1"
+            )
+
+        assert (done.stdout, done.stderr) == (b"", b"memslot: gave up after 1 seconds\n")
+
+    def test_a_socket_that_another_hook_has_removed_meanwhile_is_no_matter(self, tmp_path: Path) -> None:
+        quick._remove(str(tmp_path / "gone"))
+
     def test_a_malformed_payload_holds_nobody_up(self, world: World) -> None:
         done = self.hook(world, "prompt", b"{")
 
@@ -110,6 +132,14 @@ class TestHooksBesideAServer:
 
         trusted = [quick.is_private(str(each)) for each in (private, shared, link, tmp_path / "none")]
         assert trusted == [True, False, False, False]
+
+
+SLOW = """
+
+@hookimpl
+def before_agent_start(run):
+    time.sleep(3 if run.prompt else 0)
+"""
 
 
 class Chatty:

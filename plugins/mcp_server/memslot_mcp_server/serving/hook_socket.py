@@ -19,6 +19,9 @@ from memslot_mcp_server.quick import ANSWER_SECONDS, DONE, EVENTS, MAX_BYTES, Me
 from memslot_mcp_server.serving.hosts import Hosts
 from memslot_mcp_server.serving.workers import Workers
 
+_LONGEST_SECONDS = ANSWER_SECONDS + 2
+"""Longer than a hook waits: it must be able to tell a server that is slow from one that could not help."""
+
 
 @contextlib.asynccontextmanager
 async def answering_hooks(hosts: Hosts, workers: Workers, label: str) -> AsyncIterator[Path | None]:
@@ -63,7 +66,7 @@ class _Answers:
         """Answer one event; whoever cannot be understood hears nothing, and helps themselves."""
         with contextlib.suppress(TimeoutError, OSError):
             try:
-                async with asyncio.timeout(ANSWER_SECONDS):
+                async with asyncio.timeout(_LONGEST_SECONDS):
                     request = await _read_all(reader)
                     found = await self._answer(request)
                     if found is not None:
