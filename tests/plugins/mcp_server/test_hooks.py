@@ -5,6 +5,9 @@ from __future__ import annotations
 import io
 import json
 import os
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +100,7 @@ class TestPayload:
             b"{}",
             b'{"session_id": 7}',
             b'{"session_id": "a", "prompt": []}',
+            b'{"session_id": "a", "transcript_path": 7}',
             b"[" * 100_000,
         ],
         ids=lambda data: repr(data[:20]),
@@ -104,6 +108,12 @@ class TestPayload:
     def test_that_is_none_is_refused(self, data: bytes) -> None:
         with pytest.raises(PayloadError):
             read_payload(io.BytesIO(data))
+
+    @pytest.mark.parametrize("path", ["~nobody-of-that-name/x", "a\0b", "", None])
+    def test_may_name_a_transcript_that_cannot_be(self, path: str | None) -> None:
+        found = read_payload(io.BytesIO(json.dumps({"session_id": "a", "transcript_path": path}).encode()))
+
+        assert found.transcript is None
 
     def test_of_50_mb_is_refused(self) -> None:
         with pytest.raises(PayloadError, match="MB"):
@@ -202,6 +212,24 @@ class TestCommands:
         assert out == ""
         assert "not JSON" in err
         assert "Traceback" not in err
+
+    @pytest.mark.parametrize("program", ["-m memslot hook", "-m memslot_mcp_server.quick"])
+    @pytest.mark.parametrize("streams", ["<&-", ">&-", ">/dev/full"])
+    def test_a_stream_that_is_closed_holds_nobody_up(self, world: World, program: str, streams: str) -> None:
+        done = subprocess.run(
+            f"{shlex.quote(sys.executable)} {program} claude-code prompt {streams}",
+            shell=True,
+            env=world.env,
+            cwd=world.folder / "project",
+            input=json.dumps(PROMPT).encode(),
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+
+        said = [line for line in done.stderr.decode().splitlines() if not line.startswith("Warning: odd")]
+        assert done.returncode == 0, said
+        assert len(said) == (0 if streams == ">&-" else 1), said
 
     def test_a_broken_config_is_a_failure_that_blocks_nothing(self, world: World) -> None:
         """Claude Code takes the exit code 2 alone as an order to stop."""

@@ -110,6 +110,9 @@ def _make_install_command() -> click.Command:
 
 
 def _read() -> Payload | None:
+    if sys.stdin is None:
+        click.echo("memslot: stdin is closed, so there is no event; nothing was done", err=True)
+        return None
     if sys.stdin.isatty():
         raise click.UsageError("the event is read as JSON from stdin, as Claude Code sends it")
     try:
@@ -131,8 +134,8 @@ def _answer(click_ctx: click.Context, ctx: PluginContext, answer: Answer) -> Non
     if payload is None:
         return
     found = _quietly(lambda: answer(_host(click_ctx, ctx), payload))
-    if found is not None:
-        sys.stdout.buffer.write(json.dumps(found, ensure_ascii=False).encode() + b"\n")
+    if found is not None and sys.stdout is not None:
+        _quietly(lambda: _write(json.dumps(found, ensure_ascii=False).encode() + b"\n"))
     _end_now()
 
 
@@ -165,7 +168,11 @@ def _give_up() -> None:
     _end_now()
 
 
-def _end_now() -> None:
+def _write(answer: bytes) -> None:
+    sys.stdout.buffer.write(answer)
     sys.stdout.flush()
+
+
+def _end_now() -> None:
     sys.stderr.flush()
     os._exit(0)

@@ -41,11 +41,10 @@ def read_payload(stream: BinaryIO) -> Payload:
         raise PayloadError(f"the payload is not JSON: {error}") from None
     if not isinstance(tree, dict):
         raise PayloadError("the payload is not a JSON object")
-    path = _text(tree, "transcript_path")
     return Payload(
         session_id=_session_id(_text(tree, "session_id")),
         prompt=_text(tree, "prompt")[:MAX_PROMPT_CHARS],
-        transcript=Path(path).expanduser() if path and "\0" not in path else None,
+        transcript=_path(_text(tree, "transcript_path")),
         last_reply=_text(tree, "last_assistant_message"),
         goes_on=tree.get("stop_hook_active") is True,
     )
@@ -58,6 +57,15 @@ def _text(tree: dict[str, Any], key: str) -> str:
     if not isinstance(value, str):
         raise PayloadError(f"{key} is not text")
     return value.encode("utf-8", "replace").decode("utf-8")
+
+
+def _path(given: str) -> Path | None:
+    if not given or "\0" in given:
+        return None
+    try:
+        return Path(given).expanduser()
+    except RuntimeError:  # ~somebody, who has no home here
+        return None
 
 
 def _session_id(given: str) -> str:
