@@ -50,6 +50,7 @@ def _oversized(message: dict[str, object]) -> Oversized:
     return line
 
 
+NO_IDS = (b"null", b"1.5", b"true", b"{}", b"[1]")
 LONG = {"name": "echo", "arguments": {"text": "x" * 20_000}}
 
 
@@ -75,6 +76,7 @@ def test_a_request_that_is_too_long_is_answered_by_its_id(message: dict[str, obj
 @pytest.mark.parametrize(
     ("line", "code", "request_id"),
     [
+        *((b'{"jsonrpc": "2.0", "id": %s, "method": "ping"}' % each, types.INVALID_REQUEST, None) for each in NO_IDS),
         (b"{", types.PARSE_ERROR, None),
         (b"hello", types.PARSE_ERROR, None),
         (b"\xff\xfe", types.PARSE_ERROR, None),

@@ -89,14 +89,16 @@ def read_message(line: bytes | Oversized) -> types.JSONRPCMessage | Refused:
         return _refuse(types.PARSE_ERROR, f"the message is not JSON in one line of UTF-8: {error}"[:300])
     if isinstance(tree, list):
         return _refuse(types.INVALID_REQUEST, "batches are not taken; send one message in each line")
+    found = tree.get("id") if isinstance(tree, dict) else None
+    request_id = found if isinstance(found, int | str) and not isinstance(found, bool) else None
+    if isinstance(tree, dict) and "method" in tree and "id" in tree and request_id is None:
+        # The SDK would take it for a notification, and whoever sent it would wait for an answer.
+        return _refuse(types.INVALID_REQUEST, "the id of a request is a whole number or text")
     try:
         return types.jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValueError:
-        found = tree.get("id") if isinstance(tree, dict) else None
-        request_id = found if isinstance(found, int | str) and not isinstance(found, bool) else None
-        return _refuse(
-            types.INVALID_REQUEST, "the message is not a request or notification of JSON-RPC 2.0", request_id
-        )
+        said = "the message is not a request or notification of JSON-RPC 2.0"
+        return _refuse(types.INVALID_REQUEST, said, request_id)
 
 
 def _refuse(code: int, message: str, request_id: int | str | None = None) -> Refused:
