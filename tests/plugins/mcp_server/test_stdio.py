@@ -95,6 +95,18 @@ def test_a_client_that_vanishes_in_the_middle_of_a_call_loses_nothing(world: Wor
     assert (world.home / "done.txt").read_text(encoding="utf-8") == "done\n"
 
 
+def test_a_client_that_reads_nothing_and_leaves_is_not_waited_for(world: World) -> None:
+    """Somebody else may hold the other end of stdout, so that no write fails."""
+    with talking(world) as talk:
+        talk.shake_hands()
+        for number in range(40):
+            params = {"name": "echo", "arguments": {"text": "x" * 20_000}}
+            talk.send({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params})
+        talk.stdin.close()
+
+        assert talk.process.wait(20) == 0
+
+
 def test_ends_with_its_parent(world: World) -> None:
     """The parent is killed, and cannot say goodbye."""
     code = (

@@ -23,6 +23,8 @@ from memslot_mcp_server.serving.workers import Workers
 
 ANSWER_SECONDS = 5.0
 """When stdin closes, requests that were already read are answered for so long."""
+CLOSE_SECONDS = 2.0
+"""Then everything else has so long to end, also where the client keeps stdout open and reads nothing from it."""
 _READ_BYTES = 65536
 _ENDLESS = "subscriptions/listen"
 """A request whose answer is the end of the connection."""
@@ -102,9 +104,9 @@ class _Connection:
                     return
 
         threading.Thread(target=read, name="memslot mcp stdin", daemon=True).start()
-        tasks.start_soon(self._read_messages, lines)
+        tasks.start_soon(self._read_messages, lines, tasks.cancel_scope)
 
-    async def _read_messages(self, chunks: asyncio.Queue[bytes | None]) -> None:
+    async def _read_messages(self, chunks: asyncio.Queue[bytes | None], everything: anyio.CancelScope) -> None:
         cutter = LineCutter()
         async with self._received:
             with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
@@ -114,6 +116,7 @@ class _Connection:
                 for line in cutter.close():
                     await self._take(line)
                 await self._wait_for_answers()
+        everything.deadline = anyio.current_time() + CLOSE_SECONDS
 
     async def _take(self, line: bytes | Oversized) -> None:
         if isinstance(line, bytes) and not line.strip():
