@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import itertools
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
@@ -257,6 +258,14 @@ class TestRecall:
         assert "PostgreSQL" in text
         assert text.endswith("which database for the harbour API?")
 
+    def test_gives_the_same_each_time_and_not_the_notes_of_the_day(self, ask: Any) -> None:
+        async def work(client: Client) -> list[str]:
+            query = {"query": "zebra crossings in Lisbon"}
+            return [(await client.get_prompt("recall", query)).messages[0].content.text for _ in range(2)]
+
+        first, second = ask(work)
+        assert first == second == "zebra crossings in Lisbon\n\n(Nothing in memory fits this.)"
+
     @pytest.mark.parametrize("arguments", [None, {}, {"query": "  "}, {"query": "x" * 10_001}])
     def test_without_a_query_is_an_error(self, ask: Any, arguments: dict[str, str] | None) -> None:
         with pytest.raises(MCPError, match="query"):
@@ -290,6 +299,32 @@ class TestHosts:
             with hosts.borrow() as host:
                 assert host is first
                 assert host.call_tool("echo", {"text": "x"}).text == "x"
+
+    @pytest.mark.parametrize("error", [MemslotError("no"), OSError("the disk is away"), KeyError("odd")], ids=repr)
+    def test_whatever_a_new_config_does_clients_keep_their_server(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: Exception
+    ) -> None:
+        stamps = itertools.count()
+        monkeypatch.setattr(serving, "WATCH_SECONDS", 0.01)
+        monkeypatch.setattr(serving, "config_stamp", lambda: (("config", next(stamps), 0, 0),))
+        tried = threading.Event()
+
+        def fail() -> Host:
+            tried.set()
+            raise error
+
+        async def work(client: Client) -> Any:
+            await asyncio.to_thread(tried.wait, 10)
+            await asyncio.sleep(0.05)
+            return await client.call_tool("echo", {"text": "still here"})
+
+        with HostOpener(tmp_path) as open_host:
+            first = open_host(InlinePlugin(Odd()), config=NO_MEMORY)
+            loads = itertools.chain([lambda: first], itertools.repeat(fail))
+            answer = run_with_client(Hosts(lambda: next(loads)()), "legacy", work)
+
+        assert answer.content[0].text == "still here"
+        assert str(error.args[0]) in capsys.readouterr().err
 
 
 def _refuse() -> Host:

@@ -198,8 +198,11 @@ class MemslotServer(Server[Any]):
         return types.GetPromptResult(description="What was recalled, and the question", messages=[message])
 
     def _recall(self, query: str) -> str:
-        with self._hosts.borrow() as host, host.run(query, session=self._session(host)) as run:
-            return run.prompt if run.context else f"{query}\n\n(Nothing in memory fits this.)"
+        with self._hosts.borrow() as host:
+            session = self._session(host)
+            host.run("", session=session)  # what belongs to the beginning of a conversation is no answer to the query
+            with host.run(query, session=session) as run:
+                return run.prompt if run.context else f"{query}\n\n(Nothing in memory fits this.)"
 
     # Changes
 
@@ -228,8 +231,9 @@ class MemslotServer(Server[Any]):
             try:
                 await self._workers.run(self._hosts.reload)
                 offer = await self._workers.run(self._look)
-            except MemslotError as error:
-                say_warning(f"the config has changed and cannot be used, so the one before stays in use: {error}")
+            except Exception as error:  # whatever it is, clients must not lose the server that they have
+                said = str(error) if isinstance(error, MemslotError) else f"{type(error).__name__}: {error}"
+                say_warning(f"the config has changed and cannot be used, so the one before stays in use: {said}")
                 continue
             await self._take_up(offer)
 
