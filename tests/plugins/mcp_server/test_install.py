@@ -158,6 +158,32 @@ def test_a_file_that_cannot_be_read_is_left_alone(cli: Cli, content: bytes) -> N
     assert list(file.parent.iterdir()) == [file]
 
 
+@pytest.mark.parametrize("end", ["} trailing", ", oops: [1, }", ""])
+def test_a_refusal_says_where_and_shows_no_other_servers_secrets(cli: Cli, end: str) -> None:
+    file = cli.folder / ".cursor" / "mcp.json"
+    file.parent.mkdir()
+    file.write_text('{"mcpServers": {"other": {"env": {"API_KEY": "hunter2"}}},\n"x": 1' + end, encoding="utf-8")
+
+    done = cli.run("mcp", "install", "cursor")
+
+    assert done.exit_code == 1
+    assert "hunter2" not in done.output
+    assert "from line " in done.stderr
+
+
+def test_a_read_only_file_is_left_alone(cli: Cli) -> None:
+    file = cli.folder / ".cursor" / "mcp.json"
+    file.parent.mkdir()
+    file.write_text("{}", encoding="utf-8")
+    file.chmod(0o444)
+
+    done = cli.run("mcp", "install", "cursor")
+
+    assert done.exit_code == 1
+    assert "was not changed: it is read-only; to add" in done.stderr
+    assert file.read_text(encoding="utf-8") == "{}"
+
+
 class TestEntry:
     def test_toml_comments_and_other_servers_stay(self) -> None:
         codex = CLIENTS["codex"]

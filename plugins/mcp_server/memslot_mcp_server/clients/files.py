@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from collections.abc import Callable
@@ -19,7 +20,7 @@ def change_file(path: Path, edit: Callable[[str], str]) -> Path | None:
     """Give a file's text to `edit` and write what it returns; None where nothing changed, else the copy's path.
 
     A file that is not there is made, with no copy (then the path itself is returned). A link is written through, since
-    people keep their dotfiles elsewhere. Raises a MemslotError that says why nothing was written.
+    people keep their dotfiles elsewhere. Raises a MemslotError that says of the file ("it …") why nothing was written.
     """
     real = Path(os.path.realpath(path))
     try:
@@ -38,19 +39,19 @@ def change_file(path: Path, edit: Callable[[str], str]) -> Path | None:
             if _replace(real, new, real, expected=before):
                 return copy
     except OSError as error:
-        raise MemslotError(f"{path} could not be written, and is as it was: {error.strerror or error}") from None
-    raise MemslotError(f"{path} is being changed by another program without pause; close it and try again")
+        raise MemslotError(f"it cannot be written: {error.strerror or error}") from None
+    raise MemslotError("it is being changed by another program without pause; close that and try again")
 
 
 def _read(file: Path) -> str:
     with file.open("rb") as found:
         data = found.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
-        raise MemslotError(f"{file} is larger than {MAX_BYTES // 1024**2} MB, which is no config file")
+        raise MemslotError(f"it is larger than {MAX_BYTES // 1024**2} MB, which is no config file")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
-        raise MemslotError(f"{file} is not UTF-8 text, and was left as it is") from None
+        raise MemslotError("it is not UTF-8 text") from None
 
 
 _Stamp = tuple[int, int, int] | None
@@ -62,7 +63,9 @@ def _stamp(file: Path) -> _Stamp:
     except FileNotFoundError:
         return None
     if not stat.S_ISREG(status.st_mode):
-        raise MemslotError(f"{file} is not a file, and was left as it is")
+        raise MemslotError("it is not a file")
+    if not status.st_mode & 0o222:  # putting another file in its place would not even ask
+        raise MemslotError("it is read-only")
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
@@ -75,7 +78,7 @@ def _replace(target: Path, text: str, like: Path, *, expected: _Stamp | bool = F
             out.write(text.encode("utf-8"))
             out.flush()
             if hasattr(os, "fchmod") and like.exists():
-                os.fchmod(out.fileno(), stat.S_IMODE(like.stat().st_mode))
+                _make_alike(out.fileno(), like.stat())
             os.fsync(out.fileno())
         if not isinstance(expected, bool) and _stamp(target) != expected:
             temporary.unlink()
@@ -85,3 +88,10 @@ def _replace(target: Path, text: str, like: Path, *, expected: _Stamp | bool = F
         temporary.unlink(missing_ok=True)
         raise
     return True
+
+
+def _make_alike(descriptor: int, status: os.stat_result) -> None:
+    """Give a new file the owner and the mode of the one that it replaces."""
+    with contextlib.suppress(PermissionError):  # root alone can, and root alone may have to
+        os.fchown(descriptor, status.st_uid, status.st_gid)
+    os.fchmod(descriptor, stat.S_IMODE(status.st_mode))

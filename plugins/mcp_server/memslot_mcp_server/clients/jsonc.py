@@ -41,7 +41,11 @@ def parse(text: str) -> Any:
     try:
         return pyjson5.decode(text, 200)
     except pyjson5.Json5Exception as error:
-        raise MemslotError(str(error).splitlines()[0]) from None
+        # The first argument alone: the others hold what was read up to there, and with it other servers' keys.
+        near = re.search(r"near (\d+)", str(error.args[0]))
+        before = text[: max(0, int(near[1]) - 1)] if near else ""
+        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        raise MemslotError(f"it cannot be read as JSON from line {line}, column {column} on") from None
 
 
 def set_value(text: str, path: Path, value: Any) -> str:

@@ -101,7 +101,7 @@ def _make_install_command() -> click.Command:
             copy = change_file(file, lambda text: add_hooks(text, program))
         except MemslotError as error:
             raise click.ClickException(
-                f"{file} was not changed: {str(error).removeprefix(f'{file} ')}; to add the hooks by hand, see: "
+                f"{file} was not changed: {error}; to add the hooks by hand, see: "
                 f"memslot hook install {agent_program} --print"
             ) from None
         tell_what_changed(file, copy, "Claude Code has the hooks")

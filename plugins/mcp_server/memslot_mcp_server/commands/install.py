@@ -46,8 +46,7 @@ def make_install_command(ctx: PluginContext) -> click.Command:
             copy = change_file(file, lambda text: add_entry(chosen, text, entry))
         except MemslotError as error:
             raise click.ClickException(
-                f"{file} was not changed: {str(error).removeprefix(f'{file} ')}; to add the server by hand, see: "
-                f"memslot mcp install {client} --print"
+                f"{file} was not changed: {error}; to add the server by hand, see: memslot mcp install {client} --print"
             ) from None
         tell_what_changed(file, copy, f'{chosen.name} has the server "{SERVER}"')
         if copy is not None:
