@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from memslot import redact, strip_recalled
+from memslot import redact, redact_lines, strip_recalled
 
 from memslot_anthropic_memory.answer import MemoryAnswer, Refused
 from memslot_anthropic_memory.paths import Spot, locate, must_be_note
 from memslot_anthropic_memory.viewing import list_folder, show_around, show_file, split_lines
-from memslot_anthropic_memory.writing import locked, make_folders, read_text, write_text
+from memslot_anthropic_memory.writing import Changed, Stamp, locked, make_folders, read_text, stamp_of, write_text
 
 COMMANDS = ("view", "create", "str_replace", "insert", "delete", "rename")
 MAX_TEXT_CHARS = 1_000_000
+_ATTEMPTS = 5
 
 
 class MemoryTool:
@@ -48,13 +50,19 @@ class MemoryTool:
         if name not in COMMANDS:
             raise Refused(f"Error: `command` is one of {', '.join(COMMANDS)}")
         with locked(self.workspace, self._lock_dir):
-            if name == "create":
-                return self._create(command)
-            if name == "str_replace":
-                return self._str_replace(command)
-            if name == "insert":
-                return self._insert(command)
-            return self._delete(command) if name == "delete" else self._rename(command)
+            for _ in range(_ATTEMPTS):  # the lock keeps out this tool alone, not a person's editor or another tool
+                with contextlib.suppress(Changed):
+                    return self._change(name, command)
+        raise Refused("Error: the note is being changed by another process; try again")
+
+    def _change(self, name: str, command: Mapping[str, Any]) -> str:
+        if name == "create":
+            return self._create(command)
+        if name == "str_replace":
+            return self._str_replace(command)
+        if name == "insert":
+            return self._insert(command)
+        return self._delete(command) if name == "delete" else self._rename(command)
 
     def _view(self, command: Mapping[str, Any]) -> str:
         spot = locate(self.workspace, command.get("path"))
@@ -63,21 +71,23 @@ class MemoryTool:
             return list_folder(self.workspace, spot)
         if kind is None or not spot.shown.endswith(".md"):
             raise Refused(f"The path {spot.shown} does not exist. Please provide a valid path.")
-        text = redact(_plain(read_text(spot.file, spot.shown)))
-        return show_file(spot.shown, text, command.get("view_range"))
+        # As many lines as the note has: a model gives their numbers back to say where to insert.
+        lines = redact_lines(split_lines(_plain(read_text(spot.file, spot.shown))))
+        return show_file(spot.shown, lines, command.get("view_range"))
 
     def _create(self, command: Mapping[str, Any]) -> str:
         spot = locate(self.workspace, command.get("path"))
         text = _cleaned(command, "file_text")
-        must_be_note(spot)
-        if spot.kind() is not None:
+        if spot.is_root or spot.kind() is not None:
             raise Refused(f"Error: File {spot.shown} already exists")
+        must_be_note(spot)
         self._refuse_file_on_the_way(spot)
-        write_text(spot.file, text, spot.shown)
+        write_text(spot.file, text, spot.shown, expected=None)
         return f"File created successfully at: {spot.shown}"
 
     def _str_replace(self, command: Mapping[str, Any]) -> str:
-        spot, content, newline = self._open(command, "Error: The path {} does not exist. Please provide a valid path.")
+        missing = "Error: The path {} does not exist. Please provide a valid path."
+        spot, content, newline, stamp = self._open(command, missing)
         old, new = _text(command, "old_str").replace("\r\n", "\n"), _cleaned(command, "new_str", or_empty=True)
         count = content.count(old) if old else 0
         if count == 0:
@@ -90,11 +100,13 @@ class MemoryTool:
                 "Please ensure it is unique"
             )
         changed = content[:offset] + new + content[offset + len(old) :]
-        write_text(spot.file, changed.replace("\n", newline), spot.shown)
-        return f"The memory file has been edited.\n{redact(show_around(changed, offset, len(new)))}"
+        write_text(spot.file, changed.replace("\n", newline), spot.shown, expected=stamp)
+        first = content.count("\n", 0, offset)
+        snippet = show_around(redact_lines(split_lines(changed)), first, first + new.count("\n"))
+        return f"The memory file has been edited.\n{snippet}"
 
     def _insert(self, command: Mapping[str, Any]) -> str:
-        spot, content, newline = self._open(command, "Error: The path {} does not exist")
+        spot, content, newline, stamp = self._open(command, "Error: The path {} does not exist")
         lines, place = split_lines(content), command.get("insert_line")
         added = _cleaned(command, "insert_text")
         if not isinstance(place, int) or isinstance(place, bool) or not 0 <= place <= len(lines):
@@ -103,7 +115,7 @@ class MemoryTool:
                 f"It should be within the range of lines of the file: [0, {len(lines)}]"
             )
         changed = "\n".join([*lines[:place], *split_lines(added), *lines[place:]]) + "\n"
-        write_text(spot.file, changed.replace("\n", newline), spot.shown)
+        write_text(spot.file, changed.replace("\n", newline), spot.shown, expected=stamp)
         return f"The file {spot.shown} has been edited."
 
     def _delete(self, command: Mapping[str, Any]) -> str:
@@ -139,13 +151,14 @@ class MemoryTool:
         old.file.rename(new.file)
         return f"Successfully renamed {old.shown} to {new.shown}"
 
-    def _open(self, command: Mapping[str, Any], missing: str) -> tuple[Spot, str, str]:
-        """A note that is there, its text with plain line ends, and the line end it uses."""
+    def _open(self, command: Mapping[str, Any], missing: str) -> tuple[Spot, str, str, Stamp]:
+        """A note that is there, its text with plain line ends, the line end it uses, and what it is known by."""
         spot = locate(self.workspace, command.get("path"))
         if spot.kind() != "file" or not spot.shown.endswith(".md"):
             raise Refused(missing.format(spot.shown))
+        stamp = stamp_of(spot.file)
         text = read_text(spot.file, spot.shown)
-        return spot, _plain(text), "\r\n" if "\r\n" in text else "\n"
+        return spot, _plain(text), "\r\n" if "\r\n" in text else "\n", stamp
 
     def _refuse_file_on_the_way(self, spot: Spot) -> None:
         for folder in spot.file.parents:
@@ -193,9 +206,10 @@ def _lines_of(content: str, wanted: str) -> list[int]:
 
 
 def _refuse_other_files(spot: Spot) -> None:
-    """A folder that holds more than notes is not the model's to delete."""
+    """A folder that holds more than the notes that a model can see is not its to delete."""
     for folder, folders, files in os.walk(spot.file):
         names = [name for name in files if not name.endswith(".md")]
-        names += [name for name in folders if (Path(folder) / name).is_symlink()]
+        names += [name for name in folders if (Path(folder) / name).is_symlink() or name == "node_modules"]
+        names += [name for name in (*folders, *files) if name.startswith(".")]
         if names:
             raise Refused(f"Error: {spot.shown} holds files that are not notes and was not deleted, such as {names[0]}")

@@ -64,9 +64,8 @@ def _human(size: int) -> str:
     return f"{value:.0f}{unit}" if unit == "B" else f"{value:.1f}{unit}"
 
 
-def show_file(shown: str, text: str, view_range: Any) -> str:
+def show_file(shown: str, lines: Sequence[str], view_range: Any) -> str:
     """A note's lines with their numbers; what is more than a model should read at once is cut, and said."""
-    lines = split_lines(text)
     if len(lines) > MAX_LINES:
         raise Refused(f"File {shown} exceeds maximum line limit of {MAX_LINES:,} lines.")
     first, last = _checked_range(view_range, len(lines))
@@ -83,11 +82,8 @@ def show_file(shown: str, text: str, view_range: Any) -> str:
     return "\n".join([f"Here's the content of {shown} with line numbers:", *kept])
 
 
-def show_around(text: str, offset: int, length: int) -> str:
-    """The lines around a change, with their numbers."""
-    lines = split_lines(text)
-    first = text.count("\n", 0, offset)
-    last = first + text.count("\n", offset, offset + length)
+def show_around(lines: Sequence[str], first: int, last: int) -> str:
+    """The lines around those that changed, counted from 0, with their numbers."""
     start = max(0, first - _AROUND)
     return "\n".join(number(lines[start : last + _AROUND + 1], start + 1))[:MAX_CHARS]
 
@@ -108,7 +104,7 @@ def _checked_range(view_range: Any, count: int) -> tuple[int, int]:
     if not isinstance(view_range, list | tuple) or [type(each) for each in view_range] != [int, int]:
         raise Refused("Error: `view_range` is a list of two line numbers")
     first: int = view_range[0]
-    last: int = count if view_range[1] == -1 else view_range[1]
+    last: int = max(1, count) if view_range[1] == -1 else view_range[1]
     if not 1 <= first <= max(1, count) or last < first:
         raise Refused(f"Error: Invalid `view_range`: {list(view_range)}. The file has {count} lines")
     return first, last

@@ -13,6 +13,12 @@ from memslot_anthropic_memory.answer import Refused
 
 MAX_BYTES = 4 * 1024 * 1024
 _LOCK_SECONDS = 10.0
+Stamp = tuple[int, int, int] | None
+"""What a note is known by; None is for one that is not there."""
+
+
+class Changed(Exception):
+    """A note is no longer the one that was read, and was not written."""
 
 
 @contextlib.contextmanager
@@ -42,8 +48,19 @@ def read_text(file: Path, shown: str) -> str:
         raise Refused(f"Error: {shown} is not UTF-8 text") from None
 
 
-def write_text(file: Path, text: str, shown: str) -> None:
-    """Put a note in its place in one step; after a crash at any moment it is the old or the new."""
+def stamp_of(file: Path) -> Stamp:
+    try:
+        status = file.lstat()
+    except FileNotFoundError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def write_text(file: Path, text: str, shown: str, *, expected: Stamp) -> None:
+    """Put a note in its place in one step; after a crash at any moment it is the old or the new.
+
+    Raises Changed where another program has written it since.
+    """
     data = text.encode("utf-8")
     if len(data) > MAX_BYTES:
         raise Refused(f"Error: {shown} would be larger than {MAX_BYTES // 1024**2} MB")
@@ -59,6 +76,8 @@ def write_text(file: Path, text: str, shown: str) -> None:
             if hasattr(os, "fchmod"):
                 os.fchmod(out.fileno(), mode)
             os.fsync(out.fileno())
+        if stamp_of(file) != expected:
+            raise Changed
         temporary.replace(file)
     except BaseException:
         temporary.unlink(missing_ok=True)

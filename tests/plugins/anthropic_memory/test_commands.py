@@ -8,8 +8,12 @@ from typing import Any
 
 import pytest
 from memslot.testing import HostOpener, ToolContract
-from memslot_anthropic_memory import MemoryTool, handle_memory_command
+from memslot_anthropic_memory import MemoryTool, handle_memory_command, tool
 from memslot_anthropic_memory.plugin import make_tool
+
+PRIVATE_KEY = (
+    "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg\nkqhkiG9w0BAQEF\nAASCBKcwggSjAg\n-----END PRIVATE KEY-----\n\n"
+)
 
 
 @pytest.fixture
@@ -92,6 +96,25 @@ class TestView:
 
         assert key not in ok(memory, command="view", path="/memories/MEMORY.md")
 
+    def test_a_private_key_takes_as_many_lines_as_it_has(self, memory: MemoryTool, workspace: Path) -> None:
+        """The numbers are what a model gives back to say where to insert."""
+        (workspace / "MEMORY.md").write_text(f"first\n{PRIVATE_KEY}after\nlast\n", encoding="utf-8")
+
+        shown = ok(memory, command="view", path="/memories/MEMORY.md")
+        edited = ok(memory, command="str_replace", path="/memories/MEMORY.md", old_str="after", new_str="then")
+
+        assert "     8\tafter" in shown
+        assert "     8\tthen" in edited
+        for line in PRIVATE_KEY.splitlines()[1:-1]:
+            assert line not in shown + edited
+
+    @pytest.mark.parametrize("asked", [None, [1, -1], [1, 1]])
+    def test_an_empty_note_has_no_lines(self, memory: MemoryTool, workspace: Path, asked: list[int] | None) -> None:
+        (workspace / "memory" / "empty.md").write_text("", encoding="utf-8")
+
+        shown = ok(memory, command="view", path="/memories/empty.md", view_range=asked)
+        assert shown == "Here's the content of /memories/empty.md with line numbers:"
+
     @pytest.mark.parametrize("path", ["/memories/none.md", "/memories/picture.png", "/memories/none/x.md"])
     def test_what_is_no_note_does_not_exist(self, memory: MemoryTool, path: str) -> None:
         assert (
@@ -115,6 +138,12 @@ class TestCreate:
 
         assert said == "Error: File /memories/MEMORY.md already exists"
         assert "Tea" in (workspace / "MEMORY.md").read_text(encoding="utf-8")
+
+    @pytest.mark.parametrize("path", ["/memories", "/memories/projects", "/memories/picture.png"])
+    def test_a_folder_or_another_file_is_there_already(self, memory: MemoryTool, path: str) -> None:
+        said = refused(memory, command="create", path=path, file_text="x")
+
+        assert said == f"Error: File {path} already exists"
 
     def test_suggests_a_markdown_name(self, memory: MemoryTool) -> None:
         said = refused(memory, command="create", path="/memories/notes.txt", file_text="x")
@@ -205,6 +234,29 @@ class TestEdit:
         assert "UTF-8" in refused(memory, command="insert", path="/memories/odd.md", insert_line=0, insert_text="x")
         assert file.read_bytes() == b"\xff\xfe one"
 
+    @pytest.mark.parametrize(
+        ("command", "found"),
+        [
+            ({"command": "str_replace", "old_str": "two", "new_str": "2"}, "one\n2\nthree\nmeanwhile\n"),
+            ({"command": "insert", "insert_line": 1, "insert_text": "1b"}, "one\n1b\ntwo\nthree\nmeanwhile\n"),
+        ],
+    )
+    def test_what_another_program_writes_meanwhile_is_not_lost(
+        self, memory: MemoryTool, workspace: Path, monkeypatch: pytest.MonkeyPatch, command: Any, found: str
+    ) -> None:
+        file = workspace / "memory" / "2026-01-02.md"
+
+        def write_first(text: str) -> str:  # called between reading and writing
+            if "meanwhile" not in file.read_text(encoding="utf-8"):
+                with file.open("a", encoding="utf-8") as out:
+                    out.write("meanwhile\n")
+            return text
+
+        monkeypatch.setattr(tool, "redact", write_first)
+        ok(memory, path="/memories/2026-01-02.md", **command)
+
+        assert file.read_text(encoding="utf-8") == found
+
 
 class TestDeleteAndRename:
     def test_deletes_a_note_and_a_folder(self, memory: MemoryTool, workspace: Path) -> None:
@@ -220,6 +272,17 @@ class TestDeleteAndRename:
 
         assert "plan.pdf" in refused(memory, command="delete", path="/memories/projects")
         assert (workspace / "memory" / "projects" / "orchid.md").exists()
+
+    @pytest.mark.parametrize("hidden", [".draft.md", ".obsidian/x.md", "node_modules/readme.md"])
+    def test_a_folder_with_notes_that_no_listing_shows_is_not_deleted(
+        self, memory: MemoryTool, workspace: Path, hidden: str
+    ) -> None:
+        file = workspace / "memory" / "projects" / hidden
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("x", encoding="utf-8")
+
+        assert hidden.split("/")[0] in refused(memory, command="delete", path="/memories/projects")
+        assert file.exists()
 
     @pytest.mark.parametrize("path", ["/memories", "/memories/"])
     def test_the_root_stays(self, memory: MemoryTool, path: str) -> None:
@@ -261,6 +324,70 @@ def test_what_is_no_command_is_a_readable_error(memory: MemoryTool, command: Any
 
     assert answer.is_error
     assert answer.text.startswith("Error: ")
+
+
+DAY = "/memories/2026-01-02.md"
+DOCUMENTED: list[tuple[dict[str, Any], str]] = [
+    (
+        {"command": "view", "path": "/memories/x.md"},
+        "The path /memories/x.md does not exist. Please provide a valid path.",
+    ),
+    ({"command": "create", "path": "/memories/x.md", "file_text": "x"}, "File created successfully at: /memories/x.md"),
+    ({"command": "create", "path": DAY, "file_text": "x"}, f"Error: File {DAY} already exists"),
+    (
+        {"command": "str_replace", "path": DAY, "old_str": "two", "new_str": "2"},
+        "The memory file has been edited.\n     1\tone\n     2\t2\n     3\tthree",
+    ),
+    (
+        {"command": "str_replace", "path": "/memories/projects", "old_str": "a", "new_str": "b"},
+        "Error: The path /memories/projects does not exist. Please provide a valid path.",
+    ),
+    (
+        {"command": "str_replace", "path": DAY, "old_str": "four", "new_str": "4"},
+        f"No replacement was performed, old_str `four` did not appear verbatim in {DAY}.",
+    ),
+    (
+        {"command": "str_replace", "path": DAY, "old_str": "o", "new_str": "0"},
+        "No replacement was performed. Multiple occurrences of old_str `o` in lines: 1, 2. Please ensure it is unique",
+    ),
+    ({"command": "insert", "path": DAY, "insert_line": 1, "insert_text": "x"}, f"The file {DAY} has been edited."),
+    (
+        {"command": "insert", "path": "/memories/projects", "insert_line": 0, "insert_text": "x"},
+        "Error: The path /memories/projects does not exist",
+    ),
+    (
+        {"command": "insert", "path": DAY, "insert_line": 9, "insert_text": "x"},
+        "Error: Invalid `insert_line` parameter: 9. It should be within the range of lines of the file: [0, 3]",
+    ),
+    ({"command": "delete", "path": "/memories/projects"}, "Successfully deleted /memories/projects"),
+    ({"command": "delete", "path": "/memories/x.md"}, "Error: The path /memories/x.md does not exist"),
+    (
+        {"command": "rename", "old_path": DAY, "new_path": "/memories/x.md"},
+        f"Successfully renamed {DAY} to /memories/x.md",
+    ),
+    (
+        {"command": "rename", "old_path": "/memories/x.md", "new_path": "/memories/y.md"},
+        "Error: The path /memories/x.md does not exist",
+    ),
+    (
+        {"command": "rename", "old_path": DAY, "new_path": "/memories/MEMORY.md"},
+        "Error: The destination /memories/MEMORY.md already exists",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("command", "said"), DOCUMENTED, ids=lambda each: each["command"] if isinstance(each, dict) else ""
+)
+def test_says_what_anthropic_documents(memory: MemoryTool, command: dict[str, Any], said: str) -> None:
+    assert memory.handle(command).text == said
+
+
+def test_more_lines_than_can_be_numbered_are_refused_as_documented(memory: MemoryTool, workspace: Path) -> None:
+    (workspace / "memory" / "long.md").write_text("\n" * 1_000_000, encoding="utf-8")
+
+    said = refused(memory, command="view", path="/memories/long.md")
+    assert said == "File /memories/long.md exceeds maximum line limit of 999,999 lines."
 
 
 def _tree(folder: Path) -> dict[str, bytes]:
