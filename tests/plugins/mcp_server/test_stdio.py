@@ -39,6 +39,26 @@ def test_the_sdk_client_works_over_pipes(world: World, mode: str) -> None:
     assert "PostgreSQL" in recalled.messages[0].content.text
 
 
+def test_eight_clients_with_a_server_each_lose_nothing_on_one_home(world: World) -> None:
+    parameters = StdioServerParameters(command=sys.executable, args=["-m", "memslot", "mcp"], env=world.env)
+    facts = {number: [f"Client {number} saw ship {turn}." for turn in range(3)] for number in range(8)}
+
+    async def one(number: int) -> None:
+        async with Client(parameters, mode="legacy" if number % 2 else "auto") as client:
+            for fact in facts[number]:
+                written = await client.call_tool("memory_write", {"text": fact, "target": "memory"})
+                assert not written.is_error, written.content[0].text
+            found = await client.call_tool("memory_search", {"query": "PostgreSQL harbour"})
+            assert found.structured_content["results"]
+
+    async def main() -> None:
+        await asyncio.gather(*(one(number) for number in facts))
+
+    asyncio.run(main())
+    notes = (world.workspace / "MEMORY.md").read_text(encoding="utf-8")
+    assert [fact for each in facts.values() for fact in each if notes.count(fact) != 1] == []
+
+
 def test_a_rude_client_gets_reasons_and_the_server_goes_on(world: World) -> None:
     with talking(world) as talk:
         talk.send(b"hello", b"[1, 2]", b"\xff", b'{"jsonrpc": "2.0", "id": 5}', b"", b"   ")
