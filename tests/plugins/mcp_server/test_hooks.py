@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from memslot import AgentStart, hookimpl
+from memslot import AgentStart, fence, hookimpl, strip_recalled
 from memslot.testing import HostOpener, InlinePlugin
 from memslot_mcp_server.hooks import transcript
 from memslot_mcp_server.hooks.answers import before_prompt
@@ -141,12 +141,27 @@ def test_the_context_stays_within_what_claude_code_takes(tmp_path: Path) -> None
     assert 9_000 < len(found["hookSpecificOutput"]["additionalContext"]) < 10_000
 
 
+def test_a_fence_that_is_cut_is_closed_again(tmp_path: Path) -> None:
+    """Else whatever follows it would be taken for recalled, and stripped."""
+    with HostOpener(tmp_path) as open_host:
+        chatty = Chatty(fence(["ships " * 10_000], max_chars=20_000))
+        found = before_prompt(open_host(InlinePlugin(chatty)), Payload("s", "which database?"))
+
+    assert found is not None
+    context = found["hookSpecificOutput"]["additionalContext"]
+    assert 9_000 < len(context) < 10_000
+    assert strip_recalled(f"{context}\n\nMy own words.") == "My own words."
+
+
 class Chatty:
     """A plugin that has much to say about everything."""
 
+    def __init__(self, context: str = "words " * 10_000) -> None:
+        self._context = context
+
     @hookimpl
     def before_agent_start(self) -> AgentStart:
-        return AgentStart(prepend_context="words " * 10_000)
+        return AgentStart(prepend_context=self._context)
 
 
 class TestCommands:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from memslot import Host, Session
+from memslot import Host, Session, fence
 
 from memslot_mcp_server.hooks.payload import Payload
 from memslot_mcp_server.hooks.transcript import last_turn
@@ -51,6 +51,13 @@ def _output(event: str, context: str) -> dict[str, Any] | None:
     text = context.strip()
     if not text:
         return None
-    if len(text) > MAX_CONTEXT_CHARS:
-        text = text[: MAX_CONTEXT_CHARS - 1] + "…"
-    return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
+    return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": _cut(text)}}
+
+
+def _cut(text: str) -> str:
+    """As much as is taken; a fence around what was recalled is closed again, or all that follows would be inside it."""
+    if len(text) <= MAX_CONTEXT_CHARS:
+        return text
+    opening, *_, closing = fence(["…"]).splitlines()
+    kept = text[: MAX_CONTEXT_CHARS - len(closing) - 2] + "…"
+    return f"{kept}\n{closing}" if kept.rfind(opening) > kept.rfind(closing) else kept
