@@ -200,6 +200,18 @@ class TestNotes:
         assert texts[1].count("Trains leave at nine.") == 500
         assert texts[2] == ""
 
+    def test_with_long_lines_are_read_whole(self, ask: Any, home: Path) -> None:
+        """A tool returns so much at once; what it cuts off is no part of a note."""
+        lines = ["first", *(f"{number} " + "x" * 5_000 for number in range(40)), "y" * 60_000, "last"]
+        note = home / "workspace" / "USER.md"
+        note.write_text("\n".join(lines), encoding="utf-8")
+        try:
+            text = ask(lambda client: client.read_resource("memslot://notes/USER.md")).contents[0].text
+        finally:
+            note.unlink()
+
+        assert text.split("\n") == [*lines[:-2], "[line 42 is too long to be shown]", "last"]
+
     @pytest.mark.parametrize(
         "uri",
         [

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
-from memslot import Host, Session
+from memslot import Host, Session, ToolResult
 
 PREFIX = "memslot://notes/"
 TEMPLATE = PREFIX + "{+path}"
@@ -20,7 +20,7 @@ READER = "memory_get"
 MAX_CHARS = 1_000_000
 _TOP = ("MEMORY.md", "memory.md", "USER.md")
 _FOLDER = "memory"
-_LINES = 200
+_LINES = 1000
 _SKIPPED = frozenset({"node_modules", "venv", "__pycache__"})
 
 
@@ -93,8 +93,13 @@ def read_note(host: Host, path: str, session: Session) -> str | None:
     parts: list[str] = []
     room = MAX_CHARS
     line: int | None = 1
+    count = _LINES
     while line is not None and room > 0:
-        part = _read_lines(host, path, line, session)
+        result = host.call_tool(READER, {"path": path, "from": line, "lines": count}, session=session)
+        if result.truncated and count > 1:  # so many of them are more than a tool may return
+            count //= 2
+            continue
+        part = _lines_in(result, line)
         if part is None:
             break
         text, line = part
@@ -106,14 +111,12 @@ def read_note(host: Host, path: str, session: Session) -> str | None:
     return whole if len(whole) <= MAX_CHARS else f"{whole[:MAX_CHARS]}\n[cut: the note is longer]"
 
 
-def _read_lines(host: Host, path: str, line: int, session: Session) -> tuple[str, int | None] | None:
-    result = host.call_tool(READER, {"path": path, "from": line, "lines": _LINES}, session=session)
+def _lines_in(result: ToolResult, line: int) -> tuple[str, int | None] | None:
+    """The text that was read, and the line to go on with; None where there is none."""
+    if result.truncated:
+        return f"[line {line} is too long to be shown]", line + 1
     data: Any = result.data
-    if result.is_error or (not result.truncated and not isinstance(data, dict)):
-        return None
-    if result.truncated:  # a line longer than a tool may return
-        return result.text, None
-    if not data.get("lines"):
+    if result.is_error or not isinstance(data, dict) or not data.get("lines"):
         return None
     following = data.get("nextFrom")
     return str(data.get("text", "")), following if isinstance(following, int) and following > line else None
