@@ -133,6 +133,11 @@ def test_what_is_no_question_recalls_nothing(tmp_path: Path, prompt: str) -> Non
         assert before_prompt(open_host(InlinePlugin(Chatty())), Payload("s", prompt)) is None
 
 
+def test_a_question_may_begin_with_a_path(tmp_path: Path) -> None:
+    with HostOpener(tmp_path) as open_host:
+        assert before_prompt(open_host(InlinePlugin(Chatty("words"))), Payload("s", "/etc/hosts is wrong, why?"))
+
+
 def test_the_context_stays_within_what_claude_code_takes(tmp_path: Path) -> None:
     with HostOpener(tmp_path) as open_host:
         found = before_prompt(open_host(InlinePlugin(Chatty())), Payload("s", "which database?"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from memslot import Host, Session, fence
@@ -11,6 +12,8 @@ from memslot_mcp_server.hooks.transcript import last_turn
 
 MAX_CONTEXT_CHARS = 9_500
 """Claude Code takes 10,000 characters."""
+_COMMAND = re.compile(r"/[\w:.-]+(?:\s|\Z)")
+"""A command of the program, such as /clear, and not a question about /etc/hosts."""
 
 
 def at_session_start(host: Host, payload: Payload) -> dict[str, Any] | None:
@@ -23,7 +26,7 @@ def at_session_start(host: Host, payload: Payload) -> dict[str, Any] | None:
 def before_prompt(host: Host, payload: Payload) -> dict[str, Any] | None:
     """What fits the prompt."""
     prompt = payload.prompt.strip()
-    if not prompt or prompt.startswith("/"):  # a command of the program, not a question
+    if not prompt or _COMMAND.match(prompt):
         return None
     session = _session(host, payload)
     host.run("", session=session)  # what belongs to the beginning was given there, and is not given again
