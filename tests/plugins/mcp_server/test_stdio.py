@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -125,6 +126,15 @@ def test_a_client_that_reads_nothing_and_leaves_is_not_waited_for(world: World) 
         talk.stdin.close()
 
         assert talk.process.wait(20) == 0
+
+
+@pytest.mark.parametrize("streams", ["<&-", ">&-"])
+def test_without_a_pipe_it_says_so(world: World, streams: str) -> None:
+    command = f"{shlex.join(world.argv)} mcp {streams}"
+    done = subprocess.run(command, shell=True, env=world.env, input=b"", capture_output=True, timeout=WAIT, check=False)
+
+    assert done.returncode == 1
+    assert b"one of them is closed" in done.stderr
 
 
 def test_ends_with_its_parent(world: World) -> None:

@@ -15,6 +15,7 @@ import anyio
 import mcp_types as types
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
+from memslot import MemslotError
 
 from memslot_mcp_server.serving.hosts import Hosts
 from memslot_mcp_server.serving.server import MemslotServer
@@ -43,6 +44,10 @@ class Pipes:
 @contextlib.contextmanager
 def own_pipes() -> Iterator[Pipes]:
     """Take stdin and stdout away from everybody else: what plugins print goes to stderr, and they read nothing."""
+    if sys.stdin is None or sys.stdout is None:  # by now their numbers may be those of other files
+        raise MemslotError(
+            "a client is spoken to over stdin and stdout, and one of them is closed; see: memslot mcp --help"
+        )
     sys.stdout.flush()
     pipes = Pipes(os.dup(0), os.dup(1))
     nothing = os.open(os.devnull, os.O_RDONLY)
