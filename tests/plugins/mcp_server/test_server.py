@@ -17,6 +17,7 @@ from mcp.shared.exceptions import MCPError
 from memslot import Host, MemslotError, PromptSection, Tool, hookimpl
 from memslot.testing import HostOpener, InlinePlugin
 from memslot_mcp_server.serving import server as serving
+from memslot_mcp_server.serving import telling
 from memslot_mcp_server.serving.hosts import Hosts
 from memslot_mcp_server.serving.server import MemslotServer
 from memslot_mcp_server.serving.workers import Workers
@@ -312,10 +313,19 @@ class TestHosts:
                 assert host is first
                 assert host.call_tool("echo", {"text": "x"}).text == "x"
 
+    @pytest.mark.parametrize("stderr", ["open", "closed"])
     @pytest.mark.parametrize("error", [MemslotError("no"), OSError("the disk is away"), KeyError("odd")], ids=repr)
     def test_whatever_a_new_config_does_clients_keep_their_server(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: Exception
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, stderr: str
     ) -> None:
+        said: list[str] = []
+
+        def say(message: str) -> None:
+            said.append(message)
+            if stderr == "closed":
+                raise BrokenPipeError
+
+        monkeypatch.setattr(telling, "say_warning", say)
         stamps = itertools.count()
         monkeypatch.setattr(serving, "WATCH_SECONDS", 0.01)
         monkeypatch.setattr(serving, "config_stamp", lambda: (("config", next(stamps), 0, 0),))
@@ -336,7 +346,7 @@ class TestHosts:
             answer = run_with_client(Hosts(lambda: next(loads)()), "legacy", work)
 
         assert answer.content[0].text == "still here"
-        assert str(error.args[0]) in capsys.readouterr().err
+        assert str(error.args[0]) in said[0]
 
 
 def _refuse() -> Host:

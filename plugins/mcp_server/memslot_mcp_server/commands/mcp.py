@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 
 import click
-from memslot import Host, PluginContext, say_warning
+from memslot import Host, PluginContext
 
 from memslot_mcp_server.commands.install import make_install_command
+from memslot_mcp_server.serving.telling import warn
 
 DEFAULT_PORT = 8377
 
@@ -54,7 +55,7 @@ def make_mcp_command(ctx: PluginContext) -> click.Group:
 def _load(agent_id: str) -> Host:
     host = Host.load(agent=agent_id)
     for event in host.diagnostics:
-        say_warning(str(event))
+        warn(str(event))
     return host
 
 

@@ -11,12 +11,11 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-from memslot import say_warning
-
 from memslot_mcp_server.hooks.answers import after_reply, at_session_start, before_prompt
 from memslot_mcp_server.hooks.payload import Payload, PayloadError, read_payload
 from memslot_mcp_server.quick import ANSWER_SECONDS, DONE, EVENTS, MAX_BYTES, Meant, is_private, socket_folder
 from memslot_mcp_server.serving.hosts import Hosts
+from memslot_mcp_server.serving.telling import warn
 from memslot_mcp_server.serving.workers import Workers
 
 _LONGEST_SECONDS = ANSWER_SECONDS + 2
@@ -35,7 +34,7 @@ async def answering_hooks(hosts: Hosts, workers: Workers, label: str) -> AsyncIt
     try:
         server = await asyncio.start_unix_server(answers.serve, path=path)
     except OSError as error:
-        say_warning(f"hooks will load memslot anew each time, since there can be no socket: {error.strerror or error}")
+        warn(f"hooks will load memslot anew each time, since there can be no socket: {error.strerror or error}")
         yield None
         return
     path.chmod(0o600)
@@ -89,7 +88,7 @@ class _Answers:
         try:
             found = await self._workers.run(self._carry_out, event.decode(), payload)
         except Exception as error:
-            say_warning(f"a hook was not answered: {type(error).__name__}: {error}")
+            warn(f"a hook was not answered: {type(error).__name__}: {error}")
             return None
         return b"" if found is None else json.dumps(found, ensure_ascii=False).encode() + b"\n"
 

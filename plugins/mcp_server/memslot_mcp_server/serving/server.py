@@ -23,11 +23,12 @@ from mcp.server.subscriptions import (
     ToolsListChanged,
 )
 from mcp.shared.exceptions import MCPError
-from memslot import Host, MemslotError, Session, ToolResult, __version__, say_warning
+from memslot import Host, MemslotError, Session, ToolResult, __version__
 
 from memslot_mcp_server.serving.hook_socket import answering_hooks
 from memslot_mcp_server.serving.hosts import Hosts, config_stamp
 from memslot_mcp_server.serving.notes import TEMPLATE, Note, has_notes, list_notes, path_of, read_note
+from memslot_mcp_server.serving.telling import warn
 from memslot_mcp_server.serving.workers import Workers
 
 WATCH_SECONDS = 1.0
@@ -233,7 +234,7 @@ class MemslotServer(Server[Any]):
                 offer = await self._workers.run(self._look)
             except Exception as error:  # whatever it is, clients must not lose the server that they have
                 said = str(error) if isinstance(error, MemslotError) else f"{type(error).__name__}: {error}"
-                say_warning(f"the config has changed and cannot be used, so the one before stays in use: {said}")
+                warn(f"the config has changed and cannot be used, so the one before stays in use: {said}")
                 continue
             await self._take_up(offer)
 
