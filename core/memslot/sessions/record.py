@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memslot.agent.events import CHAT_TYPES, ChatType
+from memslot.sessions.times import LATEST_MS
 
 
 @dataclass(frozen=True)
@@ -38,8 +39,8 @@ class SessionRecord:
         flushed = entry.get("memoryFlushCompactionCount")
         return cls(
             id=session_id,
-            created_at=_number(entry, "createdAt"),
-            updated_at=_number(entry, "updatedAt"),
+            created_at=_moment(entry, "createdAt"),
+            updated_at=_moment(entry, "updatedAt"),
             chat_type=next((known for known in CHAT_TYPES if known == chat_type), "direct"),
             title=_text(entry, "title"),
             channel=_text(entry, "channel"),
@@ -48,7 +49,7 @@ class SessionRecord:
             output_tokens=_number(entry, "outputTokens"),
             total_tokens=_number(entry, "totalTokens"),
             compaction_count=_number(entry, "compactionCount"),
-            memory_flush_at=_number(entry, "memoryFlushAt"),
+            memory_flush_at=_moment(entry, "memoryFlushAt"),
             memory_flush_compaction_count=None if flushed is None else _number(entry, "memoryFlushCompactionCount"),
             data=dict(entry),
         )
@@ -57,6 +58,12 @@ class SessionRecord:
 def _number(entry: Mapping[str, Any], key: str) -> int:
     value = entry.get(key)
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
+
+
+def _moment(entry: Mapping[str, Any], key: str) -> int:
+    """Some programs count in microseconds: as milliseconds that is a year which no calendar has."""
+    value = _number(entry, key)
+    return value if value < LATEST_MS else 0
 
 
 def _text(entry: Mapping[str, Any], key: str) -> str:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 _MILLISECONDS_FROM = 1e11
 """Epoch numbers from here on are milliseconds: in seconds they would lie past the year 5000."""
-_LATEST_MS = 253_370_764_800_000
+LATEST_MS = 253_370_764_800_000
 """The year 9999; later moments cannot be written."""
 
 
@@ -38,4 +38,4 @@ def to_ms(stamp: object) -> int | None:
     if not math.isfinite(seconds):
         return None
     found = round(seconds * 1000)
-    return found if 0 < found < _LATEST_MS else None
+    return found if 0 < found < LATEST_MS else None
