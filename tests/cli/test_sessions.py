@@ -62,7 +62,7 @@ def test_an_id_that_is_unknown_or_not_clear_is_told(memslot: Any, store: Session
 
     assert (unknown.returncode, unclear.returncode) == (1, 1)
     assert "there is no conversation 'nobody'" in unknown.stderr
-    assert "the beginning of 2 ids (gate-2, gate-1)" in unclear.stderr
+    assert "the beginning of 2 ids (gate-1, gate-2)" in unclear.stderr
 
 
 def test_a_torn_transcript_is_shown_with_a_warning(memslot: Any, store: SessionStore) -> None:
@@ -128,6 +128,17 @@ def test_deleting_asks_first(memslot: Any, store: SessionStore) -> None:
     assert "gate-1 is deleted" in memslot.ok("sessions", "delete", "gate-1", "--yes")
     assert [each["id"] for each in memslot.json("sessions", "list")["sessions"]] == ["gate-2"]
     assert memslot("sessions", "delete", "gate-1", "--yes").returncode == 1
+
+
+@pytest.mark.parametrize("command", [["show"], ["export"], ["delete", "--yes"]])
+def test_an_empty_id_does_not_mean_the_only_conversation(memslot: Any, store: SessionStore, command: Any) -> None:
+    """As from `delete "$ID" --yes` in a script that did not set ID."""
+    store.delete("gate-2")
+    done = memslot("sessions", *command, "")
+
+    assert done.returncode == 1
+    assert "the id is empty" in done.stderr
+    assert store.ids() == ["gate-1"]
 
 
 def test_deleting_is_all_or_nothing_when_one_id_is_wrong(memslot: Any, store: SessionStore) -> None:

@@ -87,14 +87,16 @@ def new_conversation(host: Host, chat_type: ChatType | None = None, channel: str
 
 def last_conversation(host: Host, chat_type: ChatType) -> SessionSummary | None:
     """The conversation of this type that was last held here."""
-    summaries = SessionStore.of_agent(host.places, host.agent_id).sessions()
-    ours = (each for each in summaries if each.record.channel == CHANNEL and each.record.chat_type == chat_type)
-    return next(ours, None)
+    store = SessionStore.of_agent(host.places, host.agent_id)
+    held = store.sessions(1, only=lambda record: record.channel == CHANNEL and record.chat_type == chat_type)
+    return held[0] if held else None
 
 
 def meant_session(store: SessionStore, written: str) -> str:
     """The session whose id this is, or the beginning of it; what begins none is the id of a new one."""
-    ids = [each.id for each in store.sessions()]
+    if not written:
+        raise SessionError("A conversation's id is not empty; `memslot sessions list` shows all.")
+    ids = store.ids()
     begins = [each for each in ids if each.startswith(written)]
     if written in ids or not begins:
         return written

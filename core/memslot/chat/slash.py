@@ -75,7 +75,7 @@ def complete(dialogue: Dialogue, text: str) -> Iterable[str]:
         return [f"/{each}" for each in COMMANDS if f"/{each}".startswith(name)]
     if name != "/sessions":
         return []
-    return [f"{name} {each.id}" for each in dialogue.talk.store.sessions() if each.id.startswith(rest)]
+    return [f"{name} {each}" for each in dialogue.talk.store.ids() if each.startswith(rest)]
 
 
 def _memory(dialogue: Dialogue, query: str) -> None:
@@ -92,24 +92,24 @@ def _memory(dialogue: Dialogue, query: str) -> None:
 
 def _sessions(dialogue: Dialogue, key: str) -> None:
     store = dialogue.talk.store
-    every = store.sessions()
+    ids = store.ids()
     if key:
         found = meant_session(store, key)
-        if found in {each.id for each in every}:
+        if found in ids:
             dialogue.go_to(open_conversation(dialogue.host, found))
         else:
             dialogue.warn(f"There is no conversation {one_line(key, 60)!r}; /sessions lists them.")
         return
-    if not every:
+    if not ids:
         click.echo("There are no conversations yet.")
         return
     rows = [
         ("*" if each.id == dialogue.talk.id else "", each.id, _when(each.updated_at), str(each.messages), each.title)
-        for each in every[:_LISTED]
+        for each in store.sessions(_LISTED)
     ]
     print_table(("", "id", "last used", "messages", "title"), rows)
-    if len(every) > _LISTED:
-        click.echo(f"{counted(len(every) - _LISTED, 'more conversation')}; memslot sessions list shows all.")
+    if len(ids) > _LISTED:
+        click.echo(f"{counted(len(ids) - _LISTED, 'more conversation')}; memslot sessions list shows all.")
 
 
 def _tools(dialogue: Dialogue, _: str) -> None:

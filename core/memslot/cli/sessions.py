@@ -58,10 +58,10 @@ def list_sessions(limit: int | None, agent: str | None, as_json: bool) -> None:
     store = _store(agent)
     if problem := store.problem():
         say_warning(problem)
-    every = store.sessions()
-    found = every[:limit]
+    found = store.sessions(limit)
+    total = len(store.ids()) if limit else len(found)
     if as_json:
-        print_json({"agent": store.agent_id, "total": len(every), "sessions": [each.to_json() for each in found]})
+        print_json({"agent": store.agent_id, "total": total, "sessions": [each.to_json() for each in found]})
         return
     if not found:
         click.echo("There are no conversations yet.", err=True)
@@ -71,8 +71,8 @@ def list_sessions(limit: int | None, agent: str | None, as_json: bool) -> None:
         for each in found
     ]
     print_table(("id", "last used", "messages", "channel", "title"), rows)
-    if len(found) < len(every):
-        click.echo(f"{counted(len(every) - len(found), 'more conversation')}; see them without --limit.", err=True)
+    if len(found) < total:
+        click.echo(f"{counted(total - len(found), 'more conversation')}; see them without --limit.", err=True)
 
 
 @command.command()
@@ -197,16 +197,14 @@ def delete(ids: tuple[str, ...], yes: bool, agent: str | None) -> None:
       memslot sessions delete 4f1c 77ab --yes
     """
     store = _store(agent)
-    titles = {each.id: each for each in store.sessions()}
     meant = list(dict.fromkeys(_meant(store, each) for each in ids))
     if not yes:
-        for each in meant:
-            said = f"{counted(titles[each].messages, 'message')}: {titles[each].title}" if each in titles else ""
-            click.echo(f"{clean(each)}  {clean(said)}".rstrip(), err=True)
+        for each in store.sessions(only=lambda record: record.id in meant):
+            click.echo(f"{clean(each.id)}  {counted(each.messages, 'message')}: {clean(each.title)}", err=True)
         click.confirm(f"Delete {counted(len(meant), 'conversation')} for good?", abort=True, err=True)
-    for each in meant:
-        store.delete(each)
-        say_done(f"{clean(each)} is deleted")
+    for session_id in meant:
+        store.delete(session_id)
+        say_done(f"{clean(session_id)} is deleted")
 
 
 def _store(agent: str | None) -> SessionStore:
@@ -223,9 +221,11 @@ def _store(agent: str | None) -> SessionStore:
 
 def _meant(store: SessionStore, written: str) -> str:
     """The id that begins with what was written, if there is just one."""
-    ids = [each.id for each in store.sessions()]
+    ids = store.ids()
     if written in ids:
         return written
+    if not written:  # it begins every id, and may come from a variable that a script did not set
+        raise click.ClickException("the id is empty; `memslot sessions list` shows all")
     found = [each for each in ids if each.startswith(written)]
     if len(found) == 1:
         return found[0]

@@ -19,7 +19,7 @@ from memslot.sessions.locks import writing
 from memslot.sessions.names import SUFFIX, is_plain, transcript_name
 from memslot.sessions.record import SessionRecord
 from memslot.sessions.registry import Registry, read_registry, write_registry
-from memslot.sessions.summary import SessionSummary, summarise
+from memslot.sessions.summary import SessionSummary, last_use, summarise
 from memslot.sessions.times import now_ms
 from memslot.sessions.transcript import Transcript, append_lines, create_transcript, read_header, read_transcript
 
@@ -225,19 +225,30 @@ class SessionStore:
             raise SessionError(f"{path} cannot be read ({error.strerror or error}).") from None
         return found
 
-    def sessions(self) -> list[SessionSummary]:
-        """All sessions, last used first: those of the registry and those of which there is only a transcript."""
-        entries = read_registry(self.folder).entries
-        found: dict[str, SessionSummary] = {}
-        for path in self._transcripts():
-            session_id = self._id_of(path)
-            record = SessionRecord.from_json(session_id, entries.get(session_id, {}))
-            found[session_id] = summarise(record, path)
-        for session_id, entry in entries.items():
-            if session_id not in found:
-                record = SessionRecord.from_json(session_id, entry)
-                found[session_id] = SessionSummary(record, None, updated_at=record.updated_at, title=record.title)
-        return sorted(found.values(), key=lambda summary: (-summary.updated_at, summary.id))
+    def ids(self) -> list[str]:
+        """The ids of all sessions: those of the registry and those of which there is only a transcript."""
+        return sorted(self._places(read_registry(self.folder)))
+
+    def sessions(
+        self, limit: int | None = None, *, only: Callable[[SessionRecord], bool] | None = None
+    ) -> list[SessionSummary]:
+        """All sessions, last used first; `only` those whose entry it says yes to, and no more than `limit`.
+
+        Of the transcripts that are not asked for no more than the end is read.
+        """
+        registry = read_registry(self.folder)
+        found: list[tuple[int, SessionRecord, Path | None]] = []
+        for session_id, path in self._places(registry).items():
+            record = SessionRecord.from_json(session_id, registry.entries.get(session_id, {}))
+            if only is None or only(record):
+                found.append((last_use(record, path), record, path))
+        found.sort(key=lambda each: (-each[0], each[1].id))
+        return [summarise(record, path, moment) for moment, record, path in found[:limit]]
+
+    def _places(self, registry: Registry) -> dict[str, Path | None]:
+        """All sessions by their ids, with their transcripts, if they have one."""
+        found: dict[str, Path | None] = dict.fromkeys(registry.entries)
+        return found | {self._id_of(path): path for path in self._transcripts()}
 
     def problem(self) -> str | None:
         """Why the registry cannot be read or written, in one sentence; the transcripts can be read all the same."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ TITLE_CHARS = 80
 _MESSAGE = re.compile(rb'"type"\s*:\s*"message"')
 _LOOK = 400
 """Bytes of a line in which its type is looked for: reading whole records would make a list slow."""
+_END = 16 * 1024
 
 
 @dataclass(frozen=True)
@@ -56,25 +58,45 @@ class SessionSummary:
         return {**told, **({"problem": self.problem} if self.problem else {})}
 
 
-def summarise(record: SessionRecord, path: Path) -> SessionSummary:
-    """Count a transcript's messages; its time is that of the last one, its title what the user said first."""
-    count, title, last = 0, record.title, b""
+def summarise(record: SessionRecord, path: Path | None, updated_at: int) -> SessionSummary:
+    """Count a transcript's messages; its title is what the user said first."""
+    count, size, title, problem = 0, 0, record.title, ""
     try:
-        size, mtime_ms = path.stat().st_size, path.stat().st_mtime_ns // 1_000_000
-        with path.open("rb") as file:
-            while raw := file.readline(MAX_LINE_BYTES):
-                if not _MESSAGE.search(raw[:_LOOK]):
-                    continue
-                count += 1
-                if raw.endswith(b"\n"):
-                    last = raw
-                if not title:
-                    title = _said_by_user(parse(raw))
+        if path is not None:
+            size = path.stat().st_size
+            with path.open("rb") as file:
+                while raw := file.readline(MAX_LINE_BYTES):
+                    if _MESSAGE.search(raw[:_LOOK]):
+                        count += 1
+                        title = title or _said_by_user(parse(raw))
     except OSError as error:
-        return SessionSummary(record, path, updated_at=record.updated_at, title=title, problem=str(error.strerror))
-    said_at = _time_of(parse(last)) if last else None
-    updated = max(record.updated_at, said_at or 0) or mtime_ms
-    return SessionSummary(record, path, count, size, updated, title)
+        count, size, problem = 0, 0, str(error.strerror)
+    return SessionSummary(record, path, count, size, updated_at, title, problem)
+
+
+def last_use(record: SessionRecord, path: Path | None) -> int:
+    """When a session was last used: by its entry, or by its last message; else when its file was written."""
+    if path is None:
+        return record.updated_at
+    try:
+        return max(record.updated_at, _last_said(path) or 0) or path.stat().st_mtime_ns // 1_000_000
+    except OSError:
+        return record.updated_at
+
+
+def _last_said(path: Path) -> int | None:
+    """The time of the last whole message, looked for from the end: a long transcript costs no more than a short one."""
+    with path.open("rb") as file:
+        start, data, block = file.seek(0, os.SEEK_END), b"", _END
+        while start and len(data) < MAX_LINE_BYTES:
+            end, start = start, max(0, start - block)
+            file.seek(start)
+            data, block = file.read(end - start) + data, block * 4
+            *lines, _ = data.split(b"\n")  # what comes after the last one is torn
+            for raw in reversed(lines[1:] if start else lines):
+                if _MESSAGE.search(raw[:_LOOK]):
+                    return _time_of(parse(raw))
+    return None
 
 
 def title_of(text: str) -> str:

@@ -142,6 +142,16 @@ def test_each_prompt_is_a_conversation_of_its_own_unless_one_is_named(chat: Any,
     assert chat.said("work") == [("user", "three"), ("assistant", "2"), ("user", "four"), ("assistant", "3")]
 
 
+def test_an_empty_key_names_no_conversation(chat: Any, wire: Any) -> None:
+    chat.script(wire.say("one"))
+    chat.run("first", "--session", "only")
+    done = chat.run("second", "--session", "")
+
+    assert done.returncode == 1
+    assert "not empty" in done.stderr
+    assert chat.said("only") == [("user", "first"), ("assistant", "one")]
+
+
 def test_usage_goes_to_the_registry(chat: Any, wire: Any) -> None:
     chat.script(wire.say("a", usage=(100, 10)), wire.say("b", usage=(150, 20)))
 

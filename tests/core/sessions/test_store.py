@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -191,6 +193,17 @@ def test_wrong_types_in_the_registry_count_as_empty(store: SessionStore) -> None
     assert store.sessions()[0].title == ""
 
 
+@pytest.mark.parametrize("moment", [10**15, 10**18, 10**30])
+def test_a_moment_that_no_calendar_has_is_none(store: SessionStore, moment: int) -> None:
+    store.begin("s1", createdAt=moment, updatedAt=moment, memoryFlushAt=moment)
+    record = store.record("s1")
+
+    assert record is not None
+    assert (record.created_at, record.updated_at, record.memory_flush_at) == (0, 0, 0)
+    assert store.sessions()[0].to_json()["createdAt"] is None
+    assert record.data["createdAt"] == moment
+
+
 # From the future
 
 
@@ -355,6 +368,29 @@ def test_sessions_are_listed_last_used_first_with_what_was_said_first(store: Ses
     assert found[0].title.startswith("Where is the gate? xx")
     assert len(found[0].title) == 80
     assert (found[1].title, found[2].title) == ("given", "no transcript")
+
+
+def test_the_last_used_are_found_without_reading_the_others(store: SessionStore) -> None:
+    """What is looked for is in the ends of the files, also where the last lines are no messages, or torn."""
+    for name in ("a", "c", "b"):
+        store.begin(name, channel=name)
+        store.append(name, [{"role": "user", "content": name * 3_000_000}, HELLO])
+        time.sleep(0.002)
+    with store.path_of("b").open("ab") as file:
+        file.write(b'{"type":"custom","data":"%s"}\n' % (b"x" * 100_000) + b'{"type":"message","timest')
+    registry = store.folder / "sessions.json5"
+    registry.write_text(re.sub(r'"updatedAt": \d+', '"updatedAt": 7', registry.read_text()))
+
+    before = _bytes_read()
+    assert store.ids() == ["a", "b", "c"]
+    assert [each.id for each in store.sessions(1)] == ["b"]
+    assert _bytes_read() - before < 5_000_000
+    assert [each.id for each in store.sessions(1, only=lambda record: record.channel != "b")] == ["c"]
+    assert [each.id for each in store.sessions()] == ["b", "c", "a"]
+
+
+def _bytes_read() -> int:
+    return int(Path("/proc/self/io").read_text().split()[1])
 
 
 def test_deleting_removes_both_halves_and_nothing_else(store: SessionStore) -> None:
