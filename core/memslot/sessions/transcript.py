@@ -103,16 +103,21 @@ class Transcript:
 def read_lines(path: Path) -> Iterator[Line]:
     """All lines of a file; one that is too long comes without its content. Raises OSError."""
     with _open(path) as file:
-        number = 0
-        while raw := file.readline(MAX_LINE_BYTES + 2):
-            number += 1
-            if raw.endswith(b"\n") or len(raw) < MAX_LINE_BYTES + 2:
-                if raw.strip():
-                    yield Line(number, raw, parse(raw))
-                continue
-            while (block := file.readline(_BLOCK)) and not block.endswith(b"\n"):
-                pass
-            yield Line(number, b"\n" if block else b"", None)
+        yield from lines_in(file)
+
+
+def lines_in(file: BinaryIO) -> Iterator[Line]:
+    """All lines of a file that is open."""
+    number = 0
+    while raw := file.readline(MAX_LINE_BYTES + 2):
+        number += 1
+        if raw.endswith(b"\n") or len(raw) < MAX_LINE_BYTES + 2:
+            if raw.strip():
+                yield Line(number, raw, parse(raw))
+            continue
+        while (block := file.readline(_BLOCK)) and not block.endswith(b"\n"):
+            pass
+        yield Line(number, b"\n" if block else b"", None)
 
 
 def read_transcript(path: Path) -> Transcript:

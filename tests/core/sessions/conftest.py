@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -18,3 +19,9 @@ def store(tmp_path: Path) -> SessionStore:
 @pytest.fixture
 def samples() -> Path:
     return SAMPLES
+
+
+@pytest.fixture
+def copies(tmp_path: Path) -> Path:
+    """The samples in a folder in which a test may change them."""
+    return Path(shutil.copytree(SAMPLES, tmp_path / "samples"))

@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+import importlib
+import io
 import json
 import shutil
+import sys
 import zipfile
 from pathlib import Path
 
 import pytest
 from memslot import SessionError, SessionStore
 from memslot.sessions.exporting import export_session
+from memslot.sessions.importers import packed
 from memslot.sessions.importing import import_sessions
 
 CODEX = "rollout-2026-02-04T09-00-00-019c2d7a-41c4-78b1-b7cc-a45d62a89cd5.jsonl"
+
+
+def _ruined_archive() -> bytes:
+    """An archive whose table is whole, and whose content is not."""
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("conversations.json", json.dumps(["rye"] * 1000))
+    data = bytearray(whole.getvalue())
+    data[50:60] = b"\xff" * 10
+    return bytes(data)
+
+
 SAID = {
     "claude-code-claude_code": [
         ("user", "Move the invoice job to the queue, we decided that on Monday."),
@@ -23,6 +39,7 @@ SAID = {
     "codex-019c2d7a-41c4-78b1-b7cc-a45d62a89cd5": [
         ("user", "Which currency do we round in?"),
         ("assistant", "In the currency of the order."),
+        ("user", "Round half to even, as on the picture."),
     ],
     "openclaw": [
         ("user", "Book the dentist for Thursday."),
@@ -32,7 +49,7 @@ SAID = {
     ],
     "chatgpt-697e0000-1111-8000-9000-abcdefabcdef": [
         ("user", "My rye bread is too dense. Why?"),
-        ("assistant", "Let the sour rise for longer."),
+        ("assistant", "Let the sour rise for longer. Ask Ines, see the mill https://mill.example/rye."),
         ("user", "Sixteen hours then."),
     ],
 }
@@ -42,6 +59,7 @@ FILES = {
     "openclaw.jsonl": "openclaw",
     "conversations.json": "chatgpt-697e0000-1111-8000-9000-abcdefabcdef",
 }
+RUINED = _ruined_archive()
 
 
 def said_in(store: SessionStore, session_id: str) -> list[tuple[str, str]]:
@@ -57,6 +75,61 @@ def test_what_was_said_is_taken_over_and_what_the_program_said_to_itself_is_not(
     assert done.refused == []
     assert [each.id for each in done.sessions if each.state == "new"] == [session_id]
     assert said_in(store, session_id) == SAID[session_id]
+
+
+def test_titles_that_the_person_chose_come_before_those_that_were_made_up(store: SessionStore, copies: Path) -> None:
+    import_sessions(store, [copies / "claude_code.jsonl"])
+    assert [each.title for each in store.sessions()] == ["Invoices on the queue"]
+
+    chosen = copies / "chosen.jsonl"
+    renamed = b'{"type":"custom-title","customTitle":"Billing"}\n'
+    chosen.write_bytes(renamed + (copies / "claude_code.jsonl").read_bytes())
+    import_sessions(store, [chosen])
+    assert store.sessions(only=lambda record: record.id == "claude-code-chosen")[0].title == "Billing"
+
+
+def test_what_codex_has_packed_is_the_same_conversation(store: SessionStore, copies: Path) -> None:
+    """It packs what nobody touched for a week; a file that is gone on with is for a moment there in both forms."""
+    plain = copies / CODEX
+    zstd = importlib.import_module(packed._LIBRARY)
+    plain.with_name(f"{CODEX}.zst").write_bytes(zstd.compress(plain.read_bytes()))
+    both = import_sessions(store, [copies])
+    plain.unlink()
+    only_packed = import_sessions(store, [copies])
+
+    assert both.refused == only_packed.refused == []
+    assert {each.state for each in only_packed.sessions} == {"same", "empty"}
+    assert said_in(store, FILES[CODEX]) == SAID[FILES[CODEX]]
+
+
+def test_what_cannot_be_unpacked_is_told_and_not_passed_over(
+    store: SessionStore, copies: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    zstd = importlib.import_module(packed._LIBRARY)
+    whole = zstd.compress((copies / CODEX).read_bytes())
+    (copies / "rollout-1.jsonl.zst").write_bytes(whole[:-20])
+    (copies / "rollout-2.jsonl.zst").write_bytes(b"no such thing")
+    torn = import_sessions(store, [copies], dry_run=True)
+    monkeypatch.setitem(sys.modules, packed._LIBRARY, None)
+    missing = import_sessions(store, [copies])
+
+    assert ["cannot be unpacked" in reason for reason in torn.refused] == [True, True]
+    assert ["pip install backports.zstd" in reason for reason in missing.refused] == [True, True]
+    assert {each.id for each in missing.sessions if each.state == "new"} == set(SAID)
+
+
+@pytest.mark.parametrize(
+    "facts", [{"source": {"subagent": {"thread_spawn": {"depth": 1}}}}, {"source": "cli", "thread_source": "subagent"}]
+)
+def test_files_of_codexs_sub_agents_hold_nothing_that_a_person_said(
+    store: SessionStore, copies: Path, facts: dict[str, object]
+) -> None:
+    head, *rest = (copies / CODEX).read_text().splitlines()
+    meta = json.loads(head)
+    meta["payload"] |= facts
+    (copies / CODEX).write_text("\n".join([json.dumps(meta), head, *rest]))
+
+    assert [each.state for each in import_sessions(store, [copies / CODEX]).sessions] == ["empty"]
 
 
 def test_a_folder_is_imported_as_a_whole_and_nothing_twice(store: SessionStore, samples: Path) -> None:
@@ -113,7 +186,7 @@ def test_the_registry_knows_where_a_session_is_from_and_when_it_was(store: Sessi
         "cwd": "/srv/billing",
         "gitBranch": "main",
     }
-    assert record.title == "Moving the invoice job to the queue"
+    assert record.title == "Invoices on the queue"
     assert (record.created_at, record.updated_at) == (1770105610000, 1770105625000)
     titles = {each.id: each.title for each in store.sessions()}
     assert titles["openclaw"] == "Book the dentist for Thursday."
@@ -200,6 +273,7 @@ def test_an_exported_session_comes_back_as_it_was(store: SessionStore, tmp_path:
         ("x.jsonl", b'{"hello": 1}\n', "not a transcript that is known"),
         ("x.jsonl", b'{"type":"session","version":99,"id":"a"}\n', "newer program"),
         ("x.zip", b"PK\x03\x04 torn", "cannot be unpacked"),
+        ("x.zip", RUINED, "cannot be unpacked"),
         ("conversations.json", b'[{"mapping": {', "not whole JSON"),
         ("conversations.json", b'[{"chat_messages": []}]', "not the export of ChatGPT"),
         ("conversations.json", b"[" * 100_000, "not whole JSON"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -10,6 +12,8 @@ from memslot.sessions.times import to_ms
 
 _SAID = ("text", "multimodal_text")
 """Kinds of content that people read; the others are searches, code for tools, thoughts and settings."""
+_MARK = re.compile("\ue200(\\w+)\ue202([^\ue200\ue201]*)\ue201")
+"""What its own window shows as a link, a name or a footnote: a kind, and what belongs to it."""
 
 
 def is_chatgpt(tree: object) -> bool:
@@ -70,9 +74,23 @@ def _spoken(node: Mapping[str, Any]) -> ForeignLine | None:
     # What the assistant sends to a tool has the tool's name here.
     if is_hidden or message.get("recipient", "all") != "all" or content.get("content_type") not in _SAID:
         return None
-    text = "\n".join(_texts(content.get("parts"))).strip()
+    text = _MARK.sub(_shown, "\n".join(_texts(content.get("parts")))).strip()
     key = message.get("id") or node.get("id")
     return spoken_line(str(key or made_key(role, text)), _time(node), role, text) if text else None
+
+
+def _shown(mark: re.Match[str]) -> str:
+    """What a person sees of a mark: a name, a link, or nothing."""
+    kind, told = mark[1], mark[2]
+    if kind == "url":
+        return " ".join(told.split("\ue202"))
+    if kind != "entity":
+        return ""
+    try:
+        named = json.loads(told)
+    except (ValueError, RecursionError):
+        return told
+    return named[1] if isinstance(named, list) and len(named) > 1 and isinstance(named[1], str) else ""
 
 
 def _texts(parts: object) -> Iterator[str]:

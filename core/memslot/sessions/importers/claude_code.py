@@ -13,10 +13,12 @@ from memslot.sessions.transcript import Line
 _NOT_SAID = ("isSidechain", "isMeta", "isCompactSummary", "isApiErrorMessage")
 """Marks of lines that are the program's own: sub-agents, notices, summaries, failures."""
 _WRAPPED = re.compile(
-    r"\s*(?:<(?:command-|local-command-|bash-|ide_|task-notification|system-reminder|user-prompt-submit-hook)"
+    r"\s*(?:<(?:command-|local-command-|bash-|ide_|task-notification|teammate-message|system-reminder|user-prompt-submit-hook)"
     r"|\[Request interrupted by user|Caveat: The messages below were generated)"
 )
 """How texts begin that stand in the user's place and were not typed by the user."""
+_TITLES = {"summary": "summary", "ai-title": "aiTitle", "custom-title": "customTitle"}
+"""Lines with titles, and where in them they stand; those further on count more: the last is the person's choice."""
 _REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
 
 
@@ -30,7 +32,8 @@ def is_claude_code(record: Mapping[str, Any]) -> bool:
 
 def read_claude_code(name: str, lines: Iterable[Line]) -> ForeignSession:
     """One conversation; `name` is the file's name without its ending."""
-    their_id, title, facts, skipped = "", "", {}, 0
+    their_id, facts, skipped = "", {}, 0
+    titles: dict[str, str] = {}
     said: list[ForeignLine] = []
     for _, _, record in lines:
         if record is None:
@@ -41,18 +44,15 @@ def read_claude_code(name: str, lines: Iterable[Line]) -> ForeignSession:
         for key in ("cwd", "gitBranch"):
             if key not in facts and isinstance(record.get(key), str) and record[key]:
                 facts[key] = record[key]
-        title = _title(record) or title
+        if (kind := record.get("type")) in _TITLES and isinstance(title := record.get(_TITLES[kind]), str):
+            titles[kind] = title
         said.extend(_spoken(record))
     # A resumed session goes on in a new file, whose first lines still have the old id; files are what is imported.
     their_id = name or their_id
+    best = next((titles[kind] for kind in reversed(_TITLES) if titles.get(kind)), "")
     return ForeignSession(
-        "claude-code", f"claude-code-{their_id}", their_id, tuple(said), title=title, facts=facts, skipped=skipped
+        "claude-code", f"claude-code-{their_id}", their_id, tuple(said), title=best, facts=facts, skipped=skipped
     )
-
-
-def _title(record: Mapping[str, Any]) -> str:
-    value = record.get("summary") if record.get("type") == "summary" else record.get("customTitle")
-    return value if isinstance(value, str) else ""
 
 
 def _spoken(record: Mapping[str, Any]) -> Iterator[ForeignLine]:

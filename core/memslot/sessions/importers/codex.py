@@ -1,4 +1,4 @@
-"""Conversations of Codex: `~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl`."""
+"""Conversations of Codex: `~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl`, older ones packed as `.zst`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,13 @@ _TEXT_PARTS = ("input_text", "output_text", "text")
 _ID_IN_NAME = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")
 _WRAPPED = re.compile(
     r"\s*(?:<(?:environment_context|user_instructions|permissions instructions|turn_aborted|user_action|skill"
-    r"|subagent_notification|user_shell_command|collaboration_mode|INSTRUCTIONS)\b|# AGENTS\.md instructions)"
+    r"|subagent_notification|user_shell_command|collaboration_mode|codex_internal_context|goal_context|recommended_plugins"
+    r"|app-context|INSTRUCTIONS)\b|# AGENTS\.md instructions)"
 )
 """How texts begin that stand in the user's place and were put there by the program."""
+_REQUEST = re.compile(r"^## My request(?: for Codex)?:\s*$", re.MULTILINE)
+"""Editors put what is open in them before this line; what the person wrote comes after it."""
+_PICTURE = re.compile(r"\s*</?image\b[^>]*>\s*")
 
 
 def is_codex(record: Mapping[str, Any]) -> bool:
@@ -37,13 +41,16 @@ def read_codex(name: str, lines: Iterable[Line]) -> ForeignSession:
     facts: dict[str, Any] = {}
     started_at: int | None = None
     said: list[ForeignLine] = []
-    skipped = 0
+    skipped, is_begun = 0, False
     for number, _, record in lines:
         if record is None:
             skipped += 1
             continue
         meta = _meta(record, number)
         if meta is not None:
+            if not is_begun and _is_sub_agent(meta):
+                break  # another agent stands in the user's place in all of the file
+            is_begun = True
             their_id = their_id or str(meta.get("id") or "")
             started_at = started_at or to_ms(meta.get("timestamp"))
             if isinstance(meta.get("cwd"), str):
@@ -51,7 +58,9 @@ def read_codex(name: str, lines: Iterable[Line]) -> ForeignSession:
         payload = record.get("payload") if record.get("type") == "response_item" else record
         if isinstance(payload, Mapping) and payload.get("type") == "message":
             role, text = payload.get("role"), _text(payload)
-            if role in ("user", "assistant") and text and not (role == "user" and _WRAPPED.match(text)):
+            if role == "user":
+                text = "" if _WRAPPED.match(text) else _REQUEST.split(text)[-1].strip()
+            if role in ("user", "assistant") and text:
                 time = to_ms(record.get("timestamp"))
                 # Lines have no id; since the file only grows, a line's number is one.
                 said.append(spoken_line(made_key("codex", number, role, text), time, role, text))
@@ -68,6 +77,11 @@ def _meta(record: Mapping[str, Any], number: int) -> Mapping[str, Any] | None:
     return record if number == 1 and "type" not in record and isinstance(record.get("id"), str) else None
 
 
+def _is_sub_agent(meta: Mapping[str, Any]) -> bool:
+    source = meta.get("source")
+    return meta.get("thread_source") == "subagent" or (isinstance(source, Mapping) and "subagent" in source)
+
+
 def _parts(message: Mapping[str, Any]) -> list[Any]:
     content = message.get("content")
     return content if isinstance(content, list) else []
@@ -79,4 +93,4 @@ def _text(message: Mapping[str, Any]) -> str:
     texts = (
         part.get("text") for part in _parts(message) if isinstance(part, Mapping) and part.get("type") in _TEXT_PARTS
     )
-    return "\n".join(text for text in texts if isinstance(text, str)).strip()
+    return "\n".join(text for text in texts if isinstance(text, str) and not _PICTURE.fullmatch(text)).strip()

@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -16,7 +17,8 @@ from memslot.sessions.importers.chatgpt import is_chatgpt, read_chatgpt
 from memslot.sessions.importers.claude_code import is_claude_code, read_claude_code
 from memslot.sessions.importers.codex import is_codex, read_codex
 from memslot.sessions.importers.openclaw import is_openclaw, read_openclaw
-from memslot.sessions.transcript import read_lines
+from memslot.sessions.importers.packed import PACKED, read_packed_lines
+from memslot.sessions.transcript import Line, read_lines
 
 MAX_JSON_BYTES = 2 * 1024 * 1024 * 1024
 _LOOK = 200
@@ -43,7 +45,7 @@ def find_files(path: Path) -> Iterator[Path]:
 
 
 def _may_hold(name: str) -> bool:
-    return name.endswith((".jsonl", ".zip")) or _is_export(name)
+    return name.removesuffix(PACKED).endswith((".jsonl", ".zip")) or _is_export(name)
 
 
 def _is_export(name: str) -> bool:
@@ -75,11 +77,15 @@ def _read_jsonl(path: Path, program: Program | None) -> ForeignSession:
         raise SessionError(
             f"{path} is not a transcript that is known: not of Claude Code, Codex, OpenClaw, ChatGPT or memslot."
         )
-    return _READERS[found](path.stem, read_lines(path))
+    return _READERS[found](path.name.removesuffix(PACKED).removesuffix(".jsonl"), _lines(path))
+
+
+def _lines(path: Path) -> Iterator[Line]:
+    return read_packed_lines(path) if path.name.endswith(PACKED) else read_lines(path)
 
 
 def _program_of(path: Path) -> Program | None:
-    for _, _, record in itertools.islice(read_lines(path), _LOOK):
+    for _, _, record in itertools.islice(_lines(path), _LOOK):
         if record is None:
             continue
         if is_claude_code(record):
@@ -100,7 +106,7 @@ def _read_zip(path: Path) -> Iterator[ForeignSession]:
             for member in members:
                 with archive.open(member) as file:
                     yield from _read_export(f"{path}: {member.filename}", file, member.file_size)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
         raise SessionError(f"{path} cannot be unpacked ({error}); download the export again.") from None
 
 
