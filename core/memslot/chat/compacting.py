@@ -65,7 +65,7 @@ class Shortening:
             return
         self._screen.waiting("saving notes before the conversation is shortened")
         try:
-            answer = self._hold(run, tools, talk, turn, for_request(older))
+            answer = self._hold(run, tools, talk, turn, older)
         except EndpointError as error:
             self._flush.take_back(talk.id)
             self._screen.warn(f"no notes were saved before the conversation was shortened: {error}")
@@ -78,7 +78,7 @@ class Shortening:
             self._screen.end_text()
 
     def _hold(
-        self, run: AgentRun, tools: Sequence[Tool], talk: Conversation, turn: FlushTurn, older: list[dict[str, Any]]
+        self, run: AgentRun, tools: Sequence[Tool], talk: Conversation, turn: FlushTurn, older: Sequence[Message]
     ) -> str:
         for _ in range(_TRIES):
             try:
@@ -88,13 +88,13 @@ class Shortening:
         return self._hold_with(run, tools, talk, turn, older)
 
     def _hold_with(
-        self, run: AgentRun, tools: Sequence[Tool], talk: Conversation, turn: FlushTurn, older: list[dict[str, Any]]
+        self, run: AgentRun, tools: Sequence[Tool], talk: Conversation, turn: FlushTurn, older: Sequence[Message]
     ) -> str:
         # One system message at the beginning: some models' templates refuse any other.
         system = "\n\n".join(part for part in (run.system_prompt, turn.system_prompt) if part)
         messages: list[Message] = [
             {"role": "system", "content": system},
-            *for_request([*older, {"role": "user", "content": turn.prompt}]),
+            *for_request([*older, {"role": "user", "content": turn.prompt}], self._endpoint.service.model),
         ]
         for _ in range(_FLUSH_ROUNDS):
             into = ReplyBuilder([tool.name for tool in tools], call_ids(messages))
@@ -191,6 +191,6 @@ def _shortened(text: str, room: int) -> str:
     return f"{text[:head]}\n[…]\n{text[len(text) - (room - head) :]}"
 
 
-def _newer_half(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _newer_half(messages: Sequence[Message]) -> Sequence[Message]:
     starts = list(turn_starts(messages))
     return messages[starts[len(starts) // 2] :] if len(starts) > 1 else []

@@ -8,6 +8,7 @@ from typing import Any
 
 from memslot.agent.events import Message
 from memslot.agent.messages import message_text
+from memslot.chat.reply import EXTRA, THOUGHTS
 from memslot.embeddings.tokens import estimate_tokens
 
 CANCELLED = "cancelled: the call was stopped before it gave a result"
@@ -15,8 +16,10 @@ INTERRUPTED = "[interrupted]"
 _LOST = "no result: the program ended before the call came back"
 
 
-def for_request(messages: Iterable[Message]) -> list[dict[str, Any]]:
+def for_request(messages: Iterable[Message], model: str | None = None) -> list[dict[str, Any]]:
     """Messages that can be sent: each tool call has its result behind it, and user and assistant take turns.
+
+    What only one endpoint knows, a model's thoughts among it, goes back to the `model` that it came from alone.
 
     Transcripts of killed programs have calls without results, those of two programs at once have foreign messages
     between a call and its result, and those of other programs have kinds of messages that no endpoint knows.
@@ -29,11 +32,16 @@ def for_request(messages: Iterable[Message]) -> list[dict[str, Any]]:
         if role == "user":
             _add(ready, {"role": "user", "content": message_text(message)})
         elif role == "assistant":
-            calls = [call for call in map(_call, _listed(message.get("tool_calls"))) if call is not None]
+            is_its_own = model is not None and message.get("model") == model
+            said = {"role": "assistant", "content": message_text(message)}
+            if is_its_own and isinstance(message.get(THOUGHTS), str):
+                said[THOUGHTS] = message[THOUGHTS]
+            found = (_call(each, with_extra=is_its_own) for each in _listed(message.get("tool_calls")))
+            calls = [call for call in found if call is not None]
             if not calls:
-                _add(ready, {"role": "assistant", "content": message_text(message)})
+                _add(ready, said)
                 continue
-            ready.append({"role": "assistant", "content": message_text(message), "tool_calls": calls})
+            ready.append({**said, "tool_calls": calls})
             for call in calls:
                 ready.append({"role": "tool", "tool_call_id": call["id"], "content": results.after(place, call["id"])})
     return ready
@@ -68,7 +76,7 @@ class _Results:
         return _LOST
 
 
-def _call(value: Any) -> dict[str, Any] | None:
+def _call(value: Any, *, with_extra: bool) -> dict[str, Any] | None:
     """A tool call as it is sent. Arguments that were no JSON object are wrapped into one: servers read them again."""
     function = value.get("function") if isinstance(value, Mapping) else None
     if not isinstance(function, Mapping) or not isinstance(value.get("id"), str) or not function.get("name"):
@@ -76,11 +84,9 @@ def _call(value: Any) -> dict[str, Any] | None:
     arguments = function.get("arguments")
     if not isinstance(arguments, str) or not _is_object(arguments):
         arguments = json.dumps({"unreadable": arguments}, ensure_ascii=False)
-    return {
-        "id": value["id"],
-        "type": "function",
-        "function": {"name": str(function["name"]), "arguments": arguments},
-    }
+    extra = {EXTRA: value[EXTRA]} if with_extra and isinstance(value.get(EXTRA), Mapping) else {}
+    told = {"name": str(function["name"]), "arguments": arguments}
+    return {"id": value["id"], "type": "function", "function": told, **extra}
 
 
 def _is_object(text: str) -> bool:

@@ -11,6 +11,8 @@ from typing import Any
 
 _NO_NAME_LETTERS = re.compile(r"[^A-Za-z0-9_-]+")
 _LONGEST_NAME = 64
+THOUGHTS, EXTRA = "reasoning_content", "extra_content"
+"""Names that endpoints use for what a model thinks, and for what belongs to a call."""
 
 
 @dataclass(frozen=True)
@@ -30,29 +32,41 @@ class Usage:
 
 @dataclass(frozen=True)
 class RequestedCall:
-    """A tool call as the model asked for it; `arguments` is the text it sent, JSON or not."""
+    """A tool call as the model asked for it; `arguments` is the text it sent, JSON or not.
+
+    `extra` is what the endpoint added to it and wants back with it, such as Gemini's signature of a thought.
+    """
 
     id: str
     name: str
     arguments: str
+    extra: Mapping[str, Any] | None = None
 
     def to_message(self) -> dict[str, Any]:
-        return {"id": self.id, "type": "function", "function": {"name": self.name, "arguments": self.arguments}}
+        extra = {} if self.extra is None else {EXTRA: self.extra}
+        function = {"name": self.name, "arguments": self.arguments}
+        return {"id": self.id, "type": "function", "function": function, **extra}
 
 
 @dataclass(frozen=True)
 class Reply:
-    """A whole answer. `finish` is the endpoint's reason for its end, empty where it gave none."""
+    """A whole answer. `finish` is the endpoint's reason for its end, empty where it gave none.
+
+    `thoughts` are for nobody to see; but DeepSeek and Kimi refuse a conversation in which those of a turn with tool
+    calls are missing.
+    """
 
     text: str = ""
+    thoughts: str = ""
     calls: tuple[RequestedCall, ...] = ()
     finish: str = ""
     usage: Usage | None = None
 
     def to_message(self) -> dict[str, Any]:
         """As it stands in a conversation."""
+        thoughts = {THOUGHTS: self.thoughts} if self.thoughts else {}
         calls = {"tool_calls": [call.to_message() for call in self.calls]} if self.calls else {}
-        return {"role": "assistant", "content": self.text, **calls}
+        return {"role": "assistant", "content": self.text, **thoughts, **calls}
 
 
 @dataclass
@@ -60,6 +74,7 @@ class _Call:
     id: str = ""
     name: str = ""
     arguments: list[str] = field(default_factory=list)
+    extra: Mapping[str, Any] | None = None
 
 
 class ReplyBuilder:
@@ -73,12 +88,13 @@ class ReplyBuilder:
         self._tools = frozenset(tools)
         self._known_ids = frozenset(known_ids)
         self._text: list[str] = []
+        self._thoughts: list[str] = []
         self._calls: list[_Call] = []
         self._by_index: dict[int, _Call] = {}
         self.finish = ""
         self.usage: Usage | None = None
         self.size = 0
-        """Characters of all that came: text, names and arguments."""
+        """Characters of all that came: text, thoughts, names and arguments."""
 
     def add(self, chunk: Mapping[str, Any]) -> Iterator[str]:
         """Take a chunk; gives the pieces of text in it. Whatever is not of the right type is passed over."""
@@ -96,6 +112,9 @@ class ReplyBuilder:
             self._text.append(text)
             self.size += len(text)
             yield text
+        thought = _text(said.get(THOUGHTS))
+        self._thoughts.append(thought)
+        self.size += len(thought)
         pieces = said.get("tool_calls")
         for piece in pieces if isinstance(pieces, list) else ():
             if isinstance(piece, Mapping):
@@ -108,6 +127,8 @@ class ReplyBuilder:
         call = self._call_meant(piece.get("index"), call_id, name)
         call.id = _grown(call.id, call_id)
         call.name = _grown(call.name, name)
+        if isinstance(piece.get(EXTRA), Mapping):
+            call.extra = piece[EXTRA]
         arguments = function.get("arguments")
         if arguments is not None:
             told = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
@@ -149,7 +170,7 @@ class ReplyBuilder:
 
     @property
     def reply(self) -> Reply:
-        return Reply(self.text, tuple(self._numbered()), self.finish, self.usage)
+        return Reply(self.text, "".join(self._thoughts), tuple(self._numbered()), self.finish, self.usage)
 
     def _numbered(self) -> Iterator[RequestedCall]:
         """The calls, each with an id that no other call of the conversation has: results are found by it."""
@@ -160,7 +181,7 @@ class ReplyBuilder:
             call_id = call.id if call.id and call.id not in taken else f"call_{uuid.uuid4().hex[:24]}"
             taken.add(call_id)
             name = _NO_NAME_LETTERS.sub("_", call.name)[:_LONGEST_NAME] or "unnamed"
-            yield RequestedCall(call_id, name, "".join(call.arguments).strip() or "{}")
+            yield RequestedCall(call_id, name, "".join(call.arguments).strip() or "{}", call.extra)
 
 
 def _grown(sofar: str, piece: str) -> str:

@@ -15,7 +15,7 @@ from memslot.chat.conversation import Conversation
 from memslot.chat.endpoint import Endpoint
 from memslot.chat.failures import ChatError, ContextFullError, ToolsRefusedError
 from memslot.chat.interrupts import Interrupts
-from memslot.chat.reply import Reply, ReplyBuilder, RequestedCall, Usage
+from memslot.chat.reply import THOUGHTS, Reply, ReplyBuilder, RequestedCall, Usage
 from memslot.chat.screen import Screen
 from memslot.chat.tool_round import CallOutcome, carry_out
 from memslot.errors import SessionError
@@ -146,7 +146,7 @@ class _Turn:
             reply = self._ask_model()
             self._outcome.answer = reply.text
             if reply.text or reply.calls:
-                self._note_down(reply.to_message())
+                self._note_down(self._as_said(reply))
             if reply.usage is not None:
                 self._talk.measured = (reply.usage.total, len(self._messages))
             if reply.finish in _WHY_IT_ENDED:
@@ -157,6 +157,18 @@ class _Turn:
         raise ChatError(
             f"the model called tools {MAX_ROUNDS} times without answering; write “go on” to let it continue"
         )
+
+    def _as_said(self, reply: Reply) -> dict[str, Any]:
+        """An answer as it is written down. Thoughts stay where tools were called: some endpoints want them back."""
+        message = reply.to_message()
+        if not reply.calls and not self._outcome.calls:
+            message.pop(THOUGHTS, None)
+        is_for_one_model = THOUGHTS in message or any(call.extra for call in reply.calls)
+        return {**message, "model": self._model} if is_for_one_model else message
+
+    @property
+    def _model(self) -> str:
+        return self._agent.endpoint.service.model
 
     @property
     def _messages(self) -> list[Message]:
@@ -193,7 +205,10 @@ class _Turn:
         self._screen.waiting()
         try:
             return self._agent.endpoint.ask(
-                [*system, *for_request(self._messages)], tools=self._tools, on_text=self._screen.text, into=builder
+                [*system, *for_request(self._messages, self._model)],
+                tools=self._tools,
+                on_text=self._screen.text,
+                into=builder,
             )
         except BaseException:
             if builder.text.strip():
@@ -213,7 +228,7 @@ class _Turn:
         messages, measured = self._messages, self._talk.measured
         if measured is not None and len(messages) >= measured[1]:
             return measured[0] + count_tokens(messages[measured[1] :])
-        return count_tokens(for_request(messages), self.run.system_prompt) + schema_tokens(self._tools)
+        return count_tokens(for_request(messages, self._model), self.run.system_prompt) + schema_tokens(self._tools)
 
     def _make_room(self) -> None:
         if self._was_shortened:

@@ -97,6 +97,46 @@ def test_calls_count_also_where_the_answer_says_stop(chat: Any, wire: Any) -> No
     assert chat.file("kept") == "a\n"
 
 
+def test_thoughts_and_signatures_go_back_to_the_model_they_came_from(chat: Any, wire: Any) -> None:
+    """DeepSeek and Kimi refuse a turn with tools without its thoughts, Gemini a call without its signature."""
+    signature = {"google": {"thought_signature": "c2ln"}}
+    called = {
+        "index": 0,
+        "id": "call_1",
+        "type": "function",
+        "extra_content": signature,
+        "function": {"name": "keep", "arguments": '{"word": "a"}'},
+    }
+    chat.script(
+        wire.deltas({"reasoning_content": "I should "}, {"reasoning_content": "write."}, {"tool_calls": [called]}),
+        wire.deltas({"reasoning_content": "It is done."}, {"content": "Kept."}),
+        wire.deltas({"reasoning_content": "Easy."}, {"content": "You are welcome."}),
+        *[wire.say("Bye.")] * 2,
+    )
+    assert chat.run("keep a", "--session", "s").stdout == "Kept.\n"
+    chat.run("thanks", "--session", "s")
+    chat.run("bye", "--session", "s")
+    chat.run("bye", "--session", "s", "--model", "other-1")
+
+    def thoughts(number: int) -> list[str | None]:
+        answers = [each for each in chat.server.seen[number].messages if each["role"] == "assistant"]
+        assert all("model" not in each for each in answers)
+        return [each.get("reasoning_content") for each in answers]
+
+    def signatures(number: int) -> list[Any]:
+        messages = chat.server.seen[number].messages
+        return [call.get("extra_content") for each in messages for call in each.get("tool_calls", ())]
+
+    assert [thoughts(number) for number in (1, 2, 3)] == [
+        ["I should write."],
+        ["I should write.", "It is done."],
+        ["I should write.", "It is done.", None],
+    ]
+    assert [signatures(number) for number in (1, 2, 3)] == [[signature]] * 3
+    assert thoughts(4) == [None] * 4
+    assert signatures(4) == [None]
+
+
 def test_long_results_are_cut_with_a_note(chat: Any, wire: Any) -> None:
     chat.configure(contextWindow=10_000)
     chat.script(wire.call(("long", {})), wire.say("long"))

@@ -67,6 +67,18 @@ def test_arguments_that_are_no_object_are_wrapped() -> None:
         assert json.loads(sent) == {"unreadable": arguments}
 
 
+def test_what_only_one_endpoint_knows_goes_to_its_model_alone() -> None:
+    message = {**assistant("", "a"), "reasoning_content": "hm", "model": "one"}
+    message["tool_calls"][0]["extra_content"] = {"signature": "x"}
+    sent = {model: for_request([message, result("a", "r")], model)[0] for model in ("one", "two", None)}
+
+    assert sent["one"]["reasoning_content"] == "hm"
+    assert sent["one"]["tool_calls"][0]["extra_content"] == {"signature": "x"}
+    assert sent["two"] == sent[None] == {**assistant("", "a")}
+    for odd in ({"reasoning_content": 3}, {"reasoning_content": None}):
+        assert "reasoning_content" not in for_request([{**message, **odd}], "one")[0]
+
+
 def test_messages_of_other_programs_are_reduced_to_what_is_known() -> None:
     foreign = [
         {"role": "system", "content": "obey"},
