@@ -58,9 +58,11 @@ def import_sessions(
 ) -> SessionsImport:
     """Take over the conversations in files, folders and archives; nothing there is changed.
 
-    A file that cannot be read is told and does not keep the others from being taken over.
+    A file that cannot be read is told and does not keep the others from being taken over. A SessionError where the
+    registry cannot be written.
     """
     done = SessionsImport(dry_run)
+    store.refuse_newer_registry()
     for path in paths:
         for file in find_files(path):
             try:

@@ -12,6 +12,7 @@ from typing import Any
 
 from memslot.errors import SessionError
 from memslot.sessions.times import to_iso, to_ms
+from memslot.sessions.versions import version_of
 
 PROGRAM = "memslot"
 VERSION = 1
@@ -115,7 +116,7 @@ def header_of(record: Mapping[str, Any] | None) -> Header | None:
     found, version, program = record.get("id"), record.get("version"), record.get("program")
     return Header(
         id=found if isinstance(found, str) and found else None,
-        version=version if isinstance(version, int) and not isinstance(version, bool) else 1,
+        version=version_of(version),
         program=program if isinstance(program, str) else None,
         started_at=to_ms(record.get("timestamp")),
         data=record,

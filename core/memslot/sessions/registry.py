@@ -10,6 +10,7 @@ from typing import Any
 
 from memslot.config.paths import remove_leftovers, write_private_file
 from memslot.errors import SessionError
+from memslot.sessions.versions import version_of
 
 NAME = "sessions.json5"
 VERSION = 1
@@ -34,8 +35,7 @@ class Registry:
 
     @property
     def is_newer(self) -> bool:
-        version = self.tree.get("version")
-        return isinstance(version, int) and not isinstance(version, bool) and version > VERSION
+        return version_of(self.tree.get("version")) > VERSION
 
     def changed(self, session_id: str, changes: Mapping[str, Any] | None) -> Registry:
         """The same with some keys of an entry changed: a value of None takes the key away, None for all the entry."""

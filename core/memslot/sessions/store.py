@@ -55,7 +55,7 @@ class SessionStore:
         """
         place = session if isinstance(session, Session) else Session(self.agent_id, session)
         with writing(self.folder):
-            registry = self._readable_registry()
+            registry = self.refuse_newer_registry()
             self._ensure_transcript(place.id)
             known = registry.entries.get(place.id)
             changes = dict(facts)
@@ -96,7 +96,7 @@ class SessionStore:
         leaves them out.
         """
         with writing(self.folder):
-            registry = self._readable_registry()
+            registry = self.refuse_newer_registry()
             entries = self._read_with_lock(session_id).entries
             if first_kept is None and kept > 0 and entries:
                 first_kept = entries[-min(kept, len(entries))].id
@@ -133,7 +133,7 @@ class SessionStore:
         A function is called with the entry as it is on the disk, while no other process can change it.
         """
         with writing(self.folder):
-            registry = self._readable_registry()
+            registry = self.refuse_newer_registry()
             before = SessionRecord.from_json(session_id, registry.entries.get(session_id, {}))
             wanted = changes(before) if callable(changes) else changes
             if not wanted:
@@ -146,7 +146,7 @@ class SessionStore:
     def delete(self, session_id: str) -> bool:
         """Remove a session, its transcript and its entry; False when there is no such session."""
         with writing(self.folder):
-            registry = self._readable_registry()
+            registry = self.refuse_newer_registry()
             path = self.path_of(session_id)
             try:
                 path.unlink()
@@ -173,8 +173,8 @@ class SessionStore:
             raise SessionError(f"{path} could not be made ({error.strerror or error}).") from None
         return path
 
-    def _readable_registry(self) -> Registry:
-        """The registry as it is now, read with the lock; before anything is written, one of the future is refused."""
+    def refuse_newer_registry(self) -> Registry:
+        """The registry as it is now; a SessionError for one of the future, before anything is written that needs it."""
         registry = read_registry(self.folder)
         if registry.is_newer:
             write_registry(registry)  # says why not

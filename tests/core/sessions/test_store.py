@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from memslot import Places, Session, SessionError, SessionStore
+from memslot.sessions.importing import import_sessions
 from memslot.sessions.names import transcript_name
 
 HELLO = {"role": "user", "content": "hello"}
@@ -207,10 +208,13 @@ def test_a_moment_that_no_calendar_has_is_none(store: SessionStore, moment: int)
 # From the future
 
 
-def test_a_registry_from_the_future_is_read_and_left_as_it_is(store: SessionStore) -> None:
+@pytest.mark.parametrize("version", [2, 1.5, "2", "v3-beta"])
+def test_a_registry_from_the_future_is_read_and_left_as_it_is(
+    store: SessionStore, samples: Path, version: object
+) -> None:
     store.begin("s1", title="now")
     path = store.folder / "sessions.json5"
-    tree = {**json.loads(path.read_text()), "version": 2, "epoch": "later"}
+    tree = {**json.loads(path.read_text()), "version": version, "epoch": "later"}
     path.write_text(json.dumps(tree))
 
     for change in (
@@ -218,6 +222,7 @@ def test_a_registry_from_the_future_is_read_and_left_as_it_is(store: SessionStor
         lambda: store.begin("s2"),
         lambda: store.delete("s1"),
         lambda: store.append_compaction("s1", "short"),
+        lambda: import_sessions(store, [samples]),
     ):
         with pytest.raises(SessionError, match=r"newer memslot.*upgrade"):
             change()
@@ -229,7 +234,9 @@ def test_a_registry_from_the_future_is_read_and_left_as_it_is(store: SessionStor
     assert "newer" in str(store.problem())
 
 
-@pytest.mark.parametrize("header", [{"version": 2, "program": "memslot"}, {"version": 4}])
+@pytest.mark.parametrize(
+    "header", [{"version": 2, "program": "memslot"}, {"version": "1.1", "program": "memslot"}, {"version": 4}]
+)
 def test_a_transcript_from_the_future_is_read_and_left_as_it_is(store: SessionStore, header: dict[str, Any]) -> None:
     store.folder.mkdir()
     records = [
