@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import uuid
@@ -214,8 +215,9 @@ class SessionStore:
         try:
             found = read_transcript(path)
             if found.torn:
-                # Somebody may be writing this very line; with the lock nobody is.
-                with writing(self.folder):
+                # Somebody may be writing this very line; with the lock nobody is. Where there can be no lock, on a
+                # medium that is not written, what was read is all there is.
+                with contextlib.suppress(SessionError), writing(self.folder):
                     found = read_transcript(path)
         except FileNotFoundError:
             if self.record(session_id) is not None:

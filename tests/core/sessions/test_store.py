@@ -319,6 +319,20 @@ def test_a_line_that_is_too_long_is_passed_over(store: SessionStore) -> None:
     assert [entry.line for entry in found.entries] == [2, 4]
 
 
+def test_a_torn_transcript_can_be_read_where_no_lock_can_be_had(store: SessionStore) -> None:
+    """As on a medium that cannot be written."""
+    store.append("s1", [HELLO])
+    with store.path_of("s1").open("ab") as file:
+        file.write(b'{"type":"mess')
+    (store.folder / ".sessions.lock").unlink(missing_ok=True)
+    (store.folder / ".sessions.lock").mkdir()
+    found = store.read("s1")
+
+    assert (found.messages, found.torn) == ((HELLO,), True)
+    with pytest.raises(SessionError, match="could not be made"):
+        store.append("s1", [HELLO])
+
+
 def test_a_line_that_is_just_being_written_is_waited_for(store: SessionStore) -> None:
     store.append("s1", [HELLO])
     half = threading.Event()
