@@ -150,6 +150,8 @@ class Endpoint:
                 failure = failure_of(self.service, response.status_code, response.headers, _beginning_of(response))
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
             failure = self._transport_failure(error, began=response is not None)
+        except UnicodeError:  # from looking up a name that cannot be one
+            failure = EndpointError(f"{self.service} cannot be asked: its name is not valid")
         except BaseException:
             if response is not None:
                 response.close()
@@ -164,11 +166,14 @@ class Endpoint:
             headers = {"Content-Type": "application/json", "Accept": "text/event-stream, application/json"}
             if self.service.key:
                 headers["Authorization"] = f"Bearer {self.service.key}"
-            self._client = httpx2.Client(
-                headers=headers,
-                timeout=httpx2.Timeout(self._silence, connect=CONNECT_SECONDS),
-                trust_env=not self.service.is_local,
-            )
+            timeout = httpx2.Timeout(self._silence, connect=CONNECT_SECONDS)
+            try:
+                self._client = httpx2.Client(headers=headers, timeout=timeout, trust_env=not self.service.is_local)
+            except (ValueError, ImportError):  # which would show the proxy's password
+                raise EndpointError(
+                    f"{self.service} cannot be asked: the proxy that HTTP_PROXY, HTTPS_PROXY or ALL_PROXY names is of "
+                    "no kind that can be used; name one that begins with http://, or add this host to NO_PROXY"
+                ) from None
         return self._client
 
     # Reading

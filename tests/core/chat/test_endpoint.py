@@ -6,6 +6,7 @@ import json
 import logging
 import re
 import socket
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -158,6 +159,20 @@ def test_nobody_listens(endpoint: Make) -> None:
 
     with pytest.raises(EndpointBusyError, match=rf"127.0.0.1:{port}/v1 cannot be reached: .*is it running\?"):
         endpoint(f"http://127.0.0.1:{port}/v1").ask(ASK)
+
+
+@pytest.mark.parametrize("proxy", ["foo://ana:pa55phrase@127.0.0.1", "socks4://ana:pa55phrase@127.0.0.1:1"])
+def test_a_proxy_that_cannot_be_used(endpoint: Make, monkeypatch: pytest.MonkeyPatch, proxy: str) -> None:
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    with pytest.raises(EndpointError, match=r"the proxy that .*ALL_PROXY.* NO_PROXY") as caught:
+        endpoint("http://model.invalid/v1").ask(ASK)
+    assert "pa55phrase" not in "".join(traceback.format_exception(caught.value))
+
+
+@pytest.mark.parametrize("host", ["a..b", "a" * 300])
+def test_a_name_that_cannot_be_one(endpoint: Make, host: str) -> None:
+    with pytest.raises(EndpointError, match="its name is not valid"):
+        endpoint(f"http://{host}/v1").ask(ASK)
 
 
 def test_tls_that_is_none(server: Any, endpoint: Make) -> None:
