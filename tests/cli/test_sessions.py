@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +93,18 @@ def test_an_export_overwrites_nothing(memslot: Any, store: SessionStore) -> None
     assert again.returncode == 1
     assert "is there already" in again.stderr
     assert pyjson5.decode((memslot.project / "out.json5").read_text())["session"]["id"] == "gate-2"
+
+
+def test_half_an_export_is_not_left_behind(memslot: Any, store: SessionStore) -> None:
+    store.append("gate-2", [{"role": "user", "content": "x" * 20_000}])
+    limited = f"ulimit -f 8; {shlex.join(memslot.argv)} sessions export gate-2 --output out.json5"
+    done = subprocess.run(
+        ["sh", "-c", limited], env=memslot.env, cwd=memslot.project, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 1
+    assert "out.json5 cannot be written: File too large" in done.stderr
+    assert not (memslot.project / "out.json5").exists()
 
 
 def test_conversations_of_other_programs_are_imported_once(memslot: Any) -> None:

@@ -250,7 +250,7 @@ def _print_import(done: SessionsImport) -> None:
     if rows:
         print_table(("state", "program", "id", "lines"), rows)
     if torn := sum(each.skipped for each in done.sessions):
-        say_warning(f"{counted(torn, 'line')} could not be read and were left out")
+        say_warning(f"left out: {counted(torn, 'line')} that could not be read")
     for reason in done.refused:
         say_warning(clean(reason))
     verb = "would take over" if done.dry_run else "took over"
@@ -262,8 +262,13 @@ def _write_new(path: Path, data: bytes) -> None:
     import os
 
     try:
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(data)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+        except BaseException:
+            path.unlink(missing_ok=True)  # half an export is none
+            raise
     except FileExistsError:
         raise click.ClickException(f"{path} is there already; choose another name or delete it") from None
     except OSError as error:

@@ -69,7 +69,8 @@ def import_sessions(
                 for found in read_file(file, program):
                     done.sessions.append(_take_over(store, found, str(file), dry_run))
             except SessionError as error:
-                done.refused.append(str(error))
+                reason = str(error)
+                done.refused.append(reason if str(file) in reason else f"{file}: {reason}")
     return done
 
 

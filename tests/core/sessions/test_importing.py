@@ -279,6 +279,9 @@ def test_an_exported_session_comes_back_as_it_was(store: SessionStore, tmp_path:
         ("conversations.json", b"[" * 100_000, "not whole JSON"),
         ("x.json5", b"{a: 1}", "not a session that memslot has exported"),
         ("x.json5", b"{a: ", "not JSON5"),
+        ("x.json5", b"{said: 'a secret', b: 1e400 ]", "not JSON5"),
+        ("x.json5", b"\xff\xfe", "not UTF-8 text"),
+        ("y.jsonl", b'{"type":"session","program":"memslot","id":"%s"}\n{"type":"message"}\n' % (b"i" * 600), "512"),
     ],
 )
 def test_a_file_that_is_something_else_is_refused_with_a_reason_and_stops_no_other(
@@ -290,7 +293,9 @@ def test_a_file_that_is_something_else_is_refused_with_a_reason_and_stops_no_oth
 
     assert [complaint in reason for reason in done.refused] == [True]
     assert [each.id for each in done.sessions] == ["openclaw"]
+    assert str(tmp_path / name) in done.refused[0]
     assert "\n" not in done.refused[0]
+    assert "secret" not in done.refused[0]
 
 
 def test_an_archive_without_conversations_says_so(store: SessionStore, tmp_path: Path) -> None:
@@ -334,6 +339,7 @@ def test_links_in_a_folder_are_not_followed(store: SessionStore, samples: Path, 
     shutil.copy(samples / "claude_code.jsonl", inside / "real.jsonl")
 
     assert [each.id for each in import_sessions(store, [inside]).sessions] == ["claude-code-real"]
+    assert [each.id for each in import_sessions(store, [inside / "linked.jsonl"]).sessions] == ["openclaw"], "named"
 
 
 def test_a_session_that_is_not_there_cannot_be_exported(store: SessionStore) -> None:

@@ -32,9 +32,9 @@ _READERS = {
 
 
 def find_files(path: Path) -> Iterator[Path]:
-    """The files of a folder, and of those below it, that may hold conversations; links are not followed."""
+    """The files of a folder, and of those below it, that may hold conversations; links in it are not followed."""
     if not path.is_dir():
-        yield path
+        yield path.resolve() if path.is_symlink() else path
         return
     for folder, folders, names in os.walk(path):
         folders.sort()

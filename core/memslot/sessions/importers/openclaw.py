@@ -34,7 +34,7 @@ def read_openclaw(name: str, lines: Iterable[Line]) -> ForeignSession:
         if number == 1 and (header := header_of(record)) is not None:
             header_line = raw.rstrip(b"\r\n") + b"\n"
             if header.is_newer:
-                raise SessionError(f"{name} is of a newer program (version {header.version}); upgrade memslot.")
+                raise SessionError(f"It is of a newer program (version {header.version}); upgrade memslot.")
             continue
         kept.append(ForeignLine(key_of(record, raw), raw.rstrip(b"\r\n") + b"\n", to_ms(record.get("timestamp"))))
     is_ours = header is not None and header.program == PROGRAM

@@ -20,8 +20,11 @@ def read_own_export(path: Path) -> ForeignSession:
 
     try:
         tree = pyjson5.decode(path.read_bytes().decode("utf-8-sig"), _DEEPEST)
-    except (pyjson5.Json5Exception, UnicodeDecodeError) as error:
-        raise SessionError(f"{path} is not JSON5 ({error}).") from None
+    except pyjson5.Json5Exception as error:
+        reason = error.args[0] if error.args else "it cannot be read"  # the rest is what was read, private as it may be
+        raise SessionError(f"{path} is not JSON5 ({reason}).") from None
+    except UnicodeDecodeError:
+        raise SessionError(f"{path} is not UTF-8 text.") from None
     session = tree.get("session") if isinstance(tree, dict) else None
     messages = tree.get("messages") if isinstance(tree, dict) else None
     if not isinstance(session, dict) or not isinstance(session.get("id"), str) or not isinstance(messages, list):
