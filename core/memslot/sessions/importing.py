@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,14 @@ from memslot.errors import SessionError
 from memslot.sessions.foreign import ForeignSession, Program
 from memslot.sessions.importers.finding import find_files, read_file
 from memslot.sessions.lines import encode_header, key_of, message_of, parse
+from memslot.sessions.record import SessionRecord
 from memslot.sessions.store import SessionStore
 from memslot.sessions.summary import title_of
 from memslot.sessions.times import now_ms
 from memslot.sessions.transcript import read_lines
+
+Facts = Callable[[SessionRecord], Mapping[str, Any]]
+_AT_ONCE = 500
 
 
 @dataclass(frozen=True)
@@ -62,25 +66,58 @@ def import_sessions(
     registry cannot be written.
     """
     done = SessionsImport(dry_run)
-    store.refuse_newer_registry()
-    for path in paths:
-        for file in find_files(path):
-            try:
-                for found in read_file(file, program):
-                    done.sessions.append(_take_over(store, found, str(file), dry_run))
-            except SessionError as error:
-                reason = str(error)
-                done.refused.append(reason if str(file) in reason else f"{file}: {reason}")
+    entries = _Entries(store)
+    try:
+        for path in paths:
+            for file in find_files(path):
+                try:
+                    for found in read_file(file, program):
+                        done.sessions.append(_take_over(store, found, str(file), None if dry_run else entries))
+                except SessionError as error:
+                    reason = str(error)
+                    done.refused.append(reason if str(file) in reason else f"{file}: {reason}")
+    finally:
+        entries.write()
     return done
 
 
-def _take_over(store: SessionStore, found: ForeignSession, source: str, dry_run: bool) -> ImportedSession:
+class _Entries:
+    """Entries for the registry, many of which are written at once: each time it is written as a whole.
+
+    They come after the transcripts: should the import be cut short, the next one finds no entry and writes it.
+    """
+
+    def __init__(self, store: SessionStore) -> None:
+        self._store = store
+        self._known = set(store.refuse_newer_registry().entries)
+        self._waiting: dict[str, Facts] = {}
+
+    def __contains__(self, session_id: str) -> bool:
+        return session_id in self._known
+
+    def add(self, found: ForeignSession) -> None:
+        if found.id in self._waiting:
+            self.write()
+        self._known.add(found.id)
+        self._waiting[found.id] = _facts(found)
+        if len(self._waiting) >= _AT_ONCE:
+            self.write()
+
+    def write(self) -> None:
+        waiting, self._waiting = self._waiting, {}
+        if waiting:
+            self._store.update_all(waiting)
+
+
+def _take_over(store: SessionStore, found: ForeignSession, source: str, entries: _Entries | None) -> ImportedSession:
+    """Add what is new of a conversation; without `entries` nothing is written."""
+
     def told(state: str, added: int = 0) -> ImportedSession:
         return ImportedSession(found.id, found.program, state, added, found.skipped, source)
 
     if not found.lines:
         return told("empty")
-    if dry_run:
+    if entries is None:
         known = _known_keys(store, found.id)
         fresh = [line for line in found.lines if known is None or line.key not in known]
         return told(_state(known, len(fresh)), len(fresh))
@@ -90,9 +127,8 @@ def _take_over(store: SessionStore, found: ForeignSession, source: str, dry_run:
         if fresh or known is None:
             header = found.header or _header(store, found)
             store.append_raw(found.id, [line.raw for line in fresh], header)
-    # After the transcript: should this be cut short, the next import finds no entry and writes it.
-    if fresh or store.record(found.id) is None:
-        store.update(found.id, lambda record: _facts(found, record.data))
+    if fresh or found.id not in entries:
+        entries.add(found)
     return told(_state(known, len(fresh)), len(fresh))
 
 
@@ -123,17 +159,23 @@ def _origin(found: ForeignSession) -> dict[str, Any]:
     return {"program": found.program, "sessionId": found.their_id, **found.facts}
 
 
-def _facts(found: ForeignSession, entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    times = [time for time in (entry.get("updatedAt"), found.last_time) if isinstance(time, int)]
-    facts: dict[str, Any] = {"updatedAt": max(times, default=now_ms())}
-    if found.program == "memslot":
-        facts = {**found.facts, **entry, **facts}
-    else:
-        facts |= {"channel": found.program, "origin": _origin(found)}
-    if found.started_at or found.last_time:
-        facts["createdAt"] = entry.get("createdAt") or found.started_at or found.lines[0].time or found.last_time
-    if title := title_of(found.title) or _first_words(found):
-        facts["title"] = entry.get("title") or title
+def _facts(found: ForeignSession) -> Facts:
+    """What is to be known of a conversation, given what is; it does not hold on to what was said."""
+    last, began = found.last_time, found.started_at or found.lines[0].time or found.last_time
+    title = title_of(found.title) or _first_words(found)
+    ours = found.facts if found.program == "memslot" else None
+    theirs = {"channel": found.program, "origin": _origin(found)}
+
+    def facts(record: SessionRecord) -> Mapping[str, Any]:
+        times = [time for time in (record.updated_at, last) if time]
+        told: dict[str, Any] = {"updatedAt": max(times, default=now_ms())}
+        told = {**theirs, **told} if ours is None else {**ours, **record.data, **told}
+        if began:
+            told["createdAt"] = record.created_at or began
+        if title:
+            told["title"] = record.title or title
+        return told
+
     return facts
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from memslot.config.paths import remove_leftovers, write_private_file
+from memslot.config.paths import write_private_file
 from memslot.errors import SessionError
 from memslot.sessions.versions import version_of
 
@@ -37,15 +37,16 @@ class Registry:
     def is_newer(self) -> bool:
         return version_of(self.tree.get("version")) > VERSION
 
-    def changed(self, session_id: str, changes: Mapping[str, Any] | None) -> Registry:
-        """The same with some keys of an entry changed: a value of None takes the key away, None for all the entry."""
+    def changed(self, changes: Mapping[str, Mapping[str, Any] | None]) -> Registry:
+        """The same with some keys of entries changed: a value of None takes the key away, None for all the entry."""
         sessions = self.tree.get("sessions")
         entries = dict(sessions) if isinstance(sessions, dict) else {}
-        if changes is None:
-            entries.pop(session_id, None)
-        else:
+        for session_id, new in changes.items():
+            if new is None:
+                entries.pop(session_id, None)
+                continue
             old = entries.get(session_id)
-            entry = {"id": session_id, **(old if isinstance(old, dict) else {}), **changes}
+            entry = {"id": session_id, **(old if isinstance(old, dict) else {}), **new}
             entries[session_id] = {key: value for key, value in entry.items() if value is not None}
         return Registry(self.path, {"version": VERSION, **self.tree, "sessions": entries}, self.fault)
 
@@ -92,7 +93,7 @@ def _parse_json5(text: str) -> Any:
     return {} if isinstance(tree, str) else tree
 
 
-def write_registry(registry: Registry, *, tidy: bool = False) -> None:
+def write_registry(registry: Registry) -> None:
     """Replace the file in one durable step; call it only with the lock.
 
     A file that cannot be read is set aside first, never overwritten; one of a newer program is refused.
@@ -105,8 +106,6 @@ def write_registry(registry: Registry, *, tidy: bool = False) -> None:
     try:
         if registry.fault is not None:
             _set_aside(registry.path)
-        if tidy:
-            remove_leftovers(registry.path)
         write_private_file(registry.path, json.dumps(registry.tree, ensure_ascii=False, indent=2, default=str) + "\n")
     except (TypeError, ValueError) as error:  # UnicodeEncodeError is one
         raise SessionError(f"What should be kept of the session cannot be written as JSON ({error}).") from None

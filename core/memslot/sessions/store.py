@@ -13,7 +13,7 @@ from typing import Any
 
 from memslot.agent.events import Message, Session
 from memslot.agent.messages import plain_messages
-from memslot.config.paths import Places
+from memslot.config.paths import Places, write_private_file
 from memslot.errors import SessionError
 from memslot.sessions.lines import encode_compaction, encode_header, encode_message
 from memslot.sessions.locks import writing
@@ -22,7 +22,7 @@ from memslot.sessions.record import SessionRecord
 from memslot.sessions.registry import Registry, read_registry, write_registry
 from memslot.sessions.summary import SessionSummary, last_use, summarise
 from memslot.sessions.times import now_ms
-from memslot.sessions.transcript import Transcript, append_lines, create_transcript, read_header, read_transcript
+from memslot.sessions.transcript import Transcript, append_lines, read_header, read_transcript
 
 Changes = Mapping[str, Any] | Callable[[SessionRecord], Mapping[str, Any]]
 """Keys of a registry entry with their new values, None to take one away; or a function that says them."""
@@ -66,7 +66,7 @@ class SessionStore:
             elif place.chat_type != SessionRecord.from_json(place.id, known).chat_type and isinstance(session, Session):
                 changes["chatType"] = place.chat_type
             if changes:
-                registry = self._write(registry.changed(place.id, changes))
+                registry = self._write(registry.changed({place.id: changes}))
             return SessionRecord.from_json(place.id, registry.entries[place.id])
 
     def append(self, session_id: str, messages: Iterable[Message]) -> tuple[str, ...]:
@@ -105,7 +105,7 @@ class SessionStore:
             self.append_raw(session_id, [line])
             before = SessionRecord.from_json(session_id, registry.entries.get(session_id, {}))
             changes = {"compactionCount": before.compaction_count + 1, "updatedAt": now_ms()}
-            registry = self._write(registry.changed(session_id, changes))
+            registry = self._write(registry.changed({session_id: changes}))
             return SessionRecord.from_json(session_id, registry.entries[session_id])
 
     def _read_with_lock(self, session_id: str) -> Transcript:
@@ -118,8 +118,11 @@ class SessionStore:
             raise SessionError(f"{path} cannot be read ({error.strerror or error}).") from None
 
     def append_raw(self, session_id: str, lines: Sequence[bytes], header: bytes | None = None) -> None:
-        """Add whole lines as they are; call it only with the lock."""
-        path = self._ensure_transcript(session_id, header)
+        """Add whole lines as they are; call it only with the lock. A new transcript begins with them in one step."""
+        path = self.path_of(session_id)
+        if not os.path.lexists(path):
+            self._ensure_transcript(session_id, header, lines)
+            return
         try:
             append_lines(path, session_id, lines)
         except OSError as error:
@@ -133,16 +136,22 @@ class SessionStore:
 
         A function is called with the entry as it is on the disk, while no other process can change it.
         """
+        return self.update_all({session_id: changes})[session_id]
+
+    def update_all(self, changes: Mapping[str, Changes]) -> dict[str, SessionRecord]:
+        """Do that for several sessions, and write the registry once."""
         with writing(self.folder):
             registry = self.refuse_newer_registry()
-            before = SessionRecord.from_json(session_id, registry.entries.get(session_id, {}))
-            wanted = changes(before) if callable(changes) else changes
-            if not wanted:
-                return before
-            now = now_ms()
-            created = {} if before.created_at else {"createdAt": now}
-            registry = self._write(registry.changed(session_id, {**created, "updatedAt": now, **wanted}))
-            return SessionRecord.from_json(session_id, registry.entries[session_id])
+            entries, new = registry.entries, {}
+            for session_id, change in changes.items():
+                before = SessionRecord.from_json(session_id, entries.get(session_id, {}))
+                if wanted := change(before) if callable(change) else change:
+                    now = now_ms()
+                    created = {} if before.created_at else {"createdAt": now}
+                    new[session_id] = {**created, "updatedAt": now, **wanted}
+            if new:
+                entries = self._write(registry.changed(new)).entries
+            return {each: SessionRecord.from_json(each, entries.get(each, {})) for each in changes}
 
     def delete(self, session_id: str) -> bool:
         """Remove a session, its transcript and its entry; False when there is no such session."""
@@ -157,22 +166,30 @@ class SessionStore:
             except OSError as error:
                 raise SessionError(f"{path} could not be deleted ({error.strerror or error}).") from None
             # Written also where there was no entry: this is what makes the deletion itself durable.
-            self._write(registry.changed(session_id, None))
+            self._write(registry.changed({session_id: None}))
             return True
 
     def locked(self) -> AbstractContextManager[None]:
         """The lock that all writing takes, for work of several steps."""
         return writing(self.folder)
 
-    def _ensure_transcript(self, session_id: str, header: bytes | None = None) -> Path:
+    def _ensure_transcript(self, session_id: str, header: bytes | None = None, lines: Sequence[bytes] = ()) -> None:
         path = self.path_of(session_id)
         if os.path.lexists(path):
-            return path
+            return
+        first = header or encode_header(session_id, self.agent_id, now_ms(), {})
         try:
-            create_transcript(path, header or encode_header(session_id, self.agent_id, now_ms(), {}))
+            self._tidy()
+            write_private_file(path, b"".join([first, *lines]))
         except OSError as error:
             raise SessionError(f"{path} could not be made ({error.strerror or error}).") from None
-        return path
+
+    def _tidy(self) -> None:
+        """Delete what writers left behind that were killed; once, since each look goes through the whole folder."""
+        if not self._tidied:
+            for path in self.folder.glob(".*.tmp"):
+                path.unlink(missing_ok=True)
+            self._tidied = True
 
     def refuse_newer_registry(self) -> Registry:
         """The registry as it is now; a SessionError for one of the future, before anything is written that needs it."""
@@ -184,8 +201,9 @@ class SessionStore:
     def _write(self, registry: Registry) -> Registry:
         if registry.fault is not None:
             _log.warning("%s; it is kept beside a new one", registry.fault)
-        write_registry(registry, tidy=not self._tidied)
-        self._tidied = True
+        with contextlib.suppress(OSError):
+            self._tidy()
+        write_registry(registry)
         return registry
 
     # Reading
@@ -229,7 +247,7 @@ class SessionStore:
 
     def ids(self) -> list[str]:
         """The ids of all sessions: those of the registry and those of which there is only a transcript."""
-        return sorted(self._places(read_registry(self.folder)))
+        return sorted(self._places(read_registry(self.folder).entries))
 
     def sessions(
         self, limit: int | None = None, *, only: Callable[[SessionRecord], bool] | None = None
@@ -238,18 +256,18 @@ class SessionStore:
 
         Of the transcripts that are not asked for no more than the end is read.
         """
-        registry = read_registry(self.folder)
+        entries = read_registry(self.folder).entries
         found: list[tuple[int, SessionRecord, Path | None]] = []
-        for session_id, path in self._places(registry).items():
-            record = SessionRecord.from_json(session_id, registry.entries.get(session_id, {}))
+        for session_id, path in self._places(entries).items():
+            record = SessionRecord.from_json(session_id, entries.get(session_id, {}))
             if only is None or only(record):
                 found.append((last_use(record, path), record, path))
         found.sort(key=lambda each: (-each[0], each[1].id))
         return [summarise(record, path, moment) for moment, record, path in found[:limit]]
 
-    def _places(self, registry: Registry) -> dict[str, Path | None]:
+    def _places(self, known: Iterable[str]) -> dict[str, Path | None]:
         """All sessions by their ids, with their transcripts, if they have one."""
-        found: dict[str, Path | None] = dict.fromkeys(registry.entries)
+        found: dict[str, Path | None] = dict.fromkeys(known)
         return found | {self._id_of(path): path for path in self._transcripts()}
 
     def problem(self) -> str | None:

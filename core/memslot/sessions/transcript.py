@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from memslot.agent.messages import message_text
-from memslot.config.paths import remove_leftovers, write_private_file
 from memslot.errors import SessionError
 from memslot.sessions.lines import MAX_LINE_BYTES, VERSION, Header, header_of, message_of, parse
 from memslot.sessions.times import to_ms
@@ -154,12 +153,6 @@ def read_header(path: Path) -> Header | None:
     """The header alone. Raises OSError."""
     with _open(path) as file:
         return header_of(parse(file.readline(_BLOCK)))
-
-
-def create_transcript(path: Path, header: bytes) -> None:
-    """Make a transcript that holds just its header; call it only with the lock. Raises OSError."""
-    remove_leftovers(path)
-    write_private_file(path, header)
 
 
 def append_lines(path: Path, session_id: str, lines: Sequence[bytes]) -> None:

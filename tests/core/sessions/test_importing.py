@@ -194,6 +194,26 @@ def test_the_registry_knows_where_a_session_is_from_and_when_it_was(store: Sessi
     assert [each.record.channel for each in store.sessions()] == ["openclaw", "codex", "claude-code", "chatgpt"]
 
 
+def test_an_import_of_many_costs_as_much_for_each_as_one_of_few(store: SessionStore, tmp_path: Path) -> None:
+    """The registry is written as a whole, so it is not written for each conversation."""
+    folder = tmp_path / "talks"
+    folder.mkdir()
+    for number in range(400):
+        told = {"type": "user", "uuid": f"u{number}", "message": {"role": "user", "content": f"talk {number}"}}
+        (folder / f"{number}.jsonl").write_text(json.dumps(told) + "\n")
+    before = _bytes_moved()
+    assert import_sessions(store, [folder]).count("new") == 400
+    assert import_sessions(store, [folder]).count("same") == 400
+
+    assert _bytes_moved() - before < 400 * 10_000
+    assert {each.title for each in store.sessions()} == {f"talk {number}" for number in range(400)}
+
+
+def _bytes_moved() -> int:
+    read, written = Path("/proc/self/io").read_text().split()[1:4:2]
+    return int(read) + int(written)
+
+
 def test_an_import_that_was_cut_short_after_the_transcript_is_finished_by_the_next(
     store: SessionStore, samples: Path
 ) -> None:
