@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from memslot import redact_lines
+from memslot import MemslotError, redact_lines
 
 from memslot_memory_core.index.preparing import Sources
 from memslot_memory_core.sources.files import SourceFile
@@ -39,8 +39,13 @@ class FilePart:
 
 
 def read_part(sources: Sources, path: str, from_line: int, lines: int, *, private: bool) -> FilePart:
-    """Lines of an indexed file, without secrets; what is not indexed, or not for this chat, reads as empty."""
+    """Lines of an indexed file, without secrets; one that is missing, or not for this chat, reads as empty.
+
+    Raises a MemslotError for a path that is none of an indexed file, whatever is there.
+    """
     file = sources.find(path)
+    if file is None and not sources.may_hold(path):
+        raise MemslotError(f"{path!r} is not in the memory; use a path as memory_search gave it")
     if file is None or (not private and is_hidden(file)):
         return FilePart(path, "", from_line, 0)
     wanted = range(from_line, from_line + min(max(1, lines), MAX_LINES))

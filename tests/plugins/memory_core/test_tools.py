@@ -60,14 +60,23 @@ def test_get_pages_through_a_note(host: Host) -> None:
         "memory",
     ],
 )
-def test_nothing_but_a_listed_note_can_be_read(host: Host, path: str) -> None:
-    assert get(host, path=path)["text"] == ""
+def test_a_path_that_is_no_listed_note_is_refused(host: Host, path: str) -> None:
+    refused = host.call_tool("memory_get", {"path": path})
+    assert refused.is_error
+    assert "is not in the memory" in refused.text
+    assert "outside" not in refused.text.replace(path, "")
+
+
+@pytest.mark.parametrize("path", ["memory/gone.md", "memory/gone/deep.md", "USER.md", "memory/2026-01-02.markdown"])
+def test_a_note_that_is_missing_reads_as_empty(host: Host, path: str) -> None:
+    assert get(host, path=path) == {"path": path, "text": "", "from": 1, "lines": 0, "truncated": False}
 
 
 def test_links_are_not_followed(host: Host, workspace: Path, tmp_path: Path) -> None:
     (workspace / "memory" / "link.md").symlink_to(tmp_path / "outside.md")
     (workspace / "memory" / "linked").symlink_to(tmp_path)
-    assert get(host, path="memory/link.md")["text"] == ""
+    assert host.call_tool("memory_get", {"path": "memory/link.md"}).is_error
+    assert host.call_tool("memory_get", {"path": "memory/linked/outside.md"}).is_error
     found = json.loads(host.call_tool("memory_search", {"query": "outside the workspace"}).text)["results"]
     assert all("link" not in hit["path"] for hit in found)
 

@@ -15,11 +15,11 @@ from memslot_memory_core.index.writing import Piece, Prepared
 from memslot_memory_core.sources.chunking import Chunk, chunk_lines
 from memslot_memory_core.sources.dates import date_of_note
 from memslot_memory_core.sources.files import Discovery, SourceFile, discover
-from memslot_memory_core.sources.lookup import find
+from memslot_memory_core.sources.lookup import find, may_be_listed
 from memslot_memory_core.sources.text import read_text_file
 from memslot_memory_core.sources.transcripts import Resume, chunk_transcript, growth, read_transcript
 
-_UNSETTLED = "?"
+UNSETTLED = "?"
 """At the end of a stamp: the file was read so soon after a change that another one might have the same times."""
 _TICK_SECONDS, _COARSE_TICK_SECONDS = 0.05, 2.5
 
@@ -77,6 +77,11 @@ class Sources:
     def find(self, path: str) -> SourceFile | None:
         """The file of that path, if it is one of those that are indexed."""
         return find(self.workspace, path, extra_paths=self._settings.extra_paths, sessions_dir=self.sessions_dir)
+
+    def may_hold(self, path: str) -> bool:
+        """Whether a file that is not there would be indexed under that path."""
+        extra_paths, sessions_dir = self._settings.extra_paths, self.sessions_dir
+        return may_be_listed(self.workspace, path, extra_paths=extra_paths, sessions_dir=sessions_dir)
 
     def grew_enough(self, file: SourceFile, row: IndexedFile) -> bool:
         """Whether a transcript has so much more to say that it is worth reading; any change of a note is."""
@@ -181,7 +186,7 @@ def _settled(stamp: str, now: Callable[[], float] = time.time) -> str:
     """The stamp, marked where the next change could hide behind it: clocks of file systems tick, some slowly."""
     _, *times = stamp.split(":")[:3]
     # A time far ahead, as after the clock was set back, hides nothing: what is written now gets the time of now.
-    return stamp + _UNSETTLED if any(_is_now(int(each), now()) for each in times) else stamp
+    return stamp + UNSETTLED if any(_is_now(int(each), now()) for each in times) else stamp
 
 
 def _is_now(moment_ns: int, now: float) -> bool:

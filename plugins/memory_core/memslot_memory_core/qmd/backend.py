@@ -16,6 +16,7 @@ from memslot_memory_core.qmd.memory import QmdMemory
 from memslot_memory_core.qmd.settings import settings_from
 from memslot_memory_core.reading import MAX_LINES, FilePart
 from memslot_memory_core.sources.files import make_source_file
+from memslot_memory_core.sources.text import split_lines
 from memslot_memory_core.sources.transcripts import Resume, chunk_transcript, read_transcript
 
 
@@ -32,17 +33,14 @@ class QmdBackend:
         return self.memory.search(query, max_results=max_results, session=session, **options)
 
     def read_file(self, path: str, *, from_line: int = 1, lines: int = 200, session: Session | None = None) -> FilePart:
-        """Lines of `qmd/<collection>/<path>`, or of a file that the builtin index gave; other paths read as empty."""
-        nothing = FilePart(path, "", from_line, 0)
+        """Lines of `qmd/<collection>/<path>`, or of a file that the builtin index gave; other paths are refused."""
         if not path.startswith("qmd/"):
             # In a chat that the scope leaves out, the way around QMD is closed, too.
-            if self.qmd.refusal(session) is not None:
-                return nothing
+            refusal = self.qmd.refusal(session)
+            if refusal is not None:
+                raise QmdPathError(str(refusal.warning))
             return self.memory.secondary().read_file(path, from_line=from_line, lines=lines, session=session)
-        try:
-            found = self.qmd.read_file(path, session=session).splitlines()
-        except (QmdPathError, QmdError):
-            return nothing
+        found = split_lines(self.qmd.read_file(path, session=session))
         start = from_line - 1
         part = found[start : start + min(max(1, lines), MAX_LINES)]
         following = from_line + len(part) if part and start + len(part) < len(found) else None

@@ -15,7 +15,16 @@ from memslot_memory_core.sources.files import (
     make_source_file,
     single_file,
 )
-from memslot_memory_core.sources.roots import ExtraPathLike, Root, Roots, find_roots, is_below, is_safe, join
+from memslot_memory_core.sources.roots import (
+    ExtraPathLike,
+    Root,
+    Roots,
+    find_roots,
+    is_below,
+    is_junction,
+    is_safe,
+    join,
+)
 
 
 def find(
@@ -43,6 +52,47 @@ def find(
             return next((one for one in listed if one.path == path), None)
         return file
     return None
+
+
+def may_be_listed(
+    workspace: Path,
+    path: str,
+    *,
+    extra_paths: Sequence[str | ExtraPathLike] = (),
+    sessions_dir: Path | None = None,
+) -> bool:
+    """Whether a file that is not there now would be listed under exactly this path.
+
+    False for every path that names something else, or nothing that could ever be listed: those are not missing.
+    """
+    if not path or not is_safe(path):
+        return False
+    roots = find_roots(workspace, extra_paths, sessions_dir)
+    return any(_has_room_for(root, roots, path) for root in roots.roots)
+
+
+def _has_room_for(root: Root, roots: Roots, path: str) -> bool:
+    parts = _parts_below(root, roots, path)
+    if parts is None or not parts[-1].lower().endswith(root.suffixes):
+        return False
+    if not SKIPPED_FOLDERS.isdisjoint(parts[:-1]) or (root.only is not None and parts != [root.only]):
+        return False
+    if root.glob is not None:
+        states = root.glob.begin()
+        for name in parts:
+            states = root.glob.after(states, name)
+        if not root.glob.accepts(states):
+            return False
+    place = root.folder
+    for name in parts:
+        place = join(place, name)
+        try:
+            status = os.lstat(place)
+        except (OSError, ValueError):
+            return True
+        if not stat.S_ISDIR(status.st_mode) or is_junction(status):
+            return False
+    return False
 
 
 def _find_below(root: Root, roots: Roots, path: str) -> tuple[SourceFile, int] | None:

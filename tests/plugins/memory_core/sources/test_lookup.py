@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from memslot_memory_core.sources.files import discover
-from memslot_memory_core.sources.lookup import find
+from memslot_memory_core.sources.lookup import find, may_be_listed
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the links and names here need a POSIX file system")
 
@@ -143,3 +143,34 @@ def test_a_file_is_found_without_looking_into_other_folders(tmp_path: Path, monk
     monkeypatch.setattr(os, "scandir", lambda folder: entered.append(str(folder)) or real(folder))
     assert find(tmp_path, "memory/b/x.md") is not None
     assert entered == [str(tmp_path), str(tmp_path / "memory"), str(tmp_path / "memory/b")]
+
+
+@pytest.mark.parametrize(
+    "path", ["USER.md", "memory/new.md", "memory/new/deep.md", "docs/new.md", "sessions/new.jsonl"]
+)
+def test_a_path_where_nothing_is_yet_may_be_listed(places: Places, path: str) -> None:
+    assert places.find(path) is None
+    assert may_be_listed(places.workspace, path, extra_paths=places.extra_paths, sessions_dir=places.sessions_dir)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(
+            "",
+            "..",
+            "memory",
+            "../new.md",
+            "memory/../new.md",
+            "memory//new.md",
+            "README.md",
+            "new.md",
+            "memory/new.txt",
+        ),
+        *("memory/link.md", "memory/folder/new.md", "memory/.git/new.md", "docs/venv/new.md", "memory/a.md/new.md"),
+        *("memory/pipe.md", "memory/twin.md", "memory/x.md", "sessions/deep/new.jsonl", "/etc/passwd", "memory/a\0.md"),
+        *("Memory.md", "MEMORY.MD", "memory\\new.md", "/etc/new.md"),
+    ],
+)
+def test_a_path_that_can_never_be_listed_is_told_from_a_missing_one(places: Places, path: str) -> None:
+    assert not may_be_listed(places.workspace, path, extra_paths=places.extra_paths, sessions_dir=places.sessions_dir)
