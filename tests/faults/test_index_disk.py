@@ -188,6 +188,10 @@ def test_an_index_in_a_folder_that_cannot_be_written_is_searched_all_the_same(tm
                 manager.sync()
             status = manager.status(deep=True)
             assert status.counts["chunks"] > 0
+            assert any("cannot be written, so no change comes in" in problem for problem in status.problems)
+            stale = manager.search("lighthouse", fresh_seconds=1.0).stale
+            assert stale is not None
+            assert "sync failed" in stale
             manager.start_session()
             assert manager._upkeep.wait(5.0)
             assert any("sync failed" in problem for problem in manager.status().problems)

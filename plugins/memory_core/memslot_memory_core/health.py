@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +15,14 @@ from memslot_memory_core.index import keywords
 from memslot_memory_core.index.connection import damage_in
 from memslot_memory_core.index.facts import Facts
 from memslot_memory_core.index.generation import Generation
+from memslot_memory_core.index.preparing import UNSETTLED, IndexedFile, Sources
 from memslot_memory_core.index.report import LOOK
 from memslot_memory_core.index.store import Snapshot
 from memslot_memory_core.index.vector_tables import VectorTables
+from memslot_memory_core.sources.files import SourceFile
 
 _REPAIR = "run: memslot memory index --force"
+_MOST_REMARKS = 50
 
 
 @dataclass
@@ -54,13 +59,16 @@ def look_over(snapshot: Snapshot, vectors: VectorTables, *, expects_vectors: boo
         health.problems.append("the first index is not complete yet; run: memslot memory index")
     waiting = counts["chunks"] - counts["vectors"] - counts["withoutDirection"]
     if waiting and expects_vectors:
-        health.problems.append(f"{waiting} of {counts['chunks']} chunks wait for their vector")
+        health.problems.append(
+            f"{waiting} of {counts['chunks']} chunks wait for their vector; run: memslot memory index"
+        )
     if (counts["files"], counts["chunks"], counts["vectors"]) != (
         generation.files,
         generation.chunks,
         generation.vectors,
     ):
         health.problems.append(f"the index has lost count of its rows; {_REPAIR}")
+    remarks = db.execute(f"SELECT path, remark FROM {generation.tables.files} WHERE remark IS NOT NULL ORDER BY path")
     health.details = {
         "identity": dict(generation.identity),
         "engine": generation.engine,
@@ -68,6 +76,7 @@ def look_over(snapshot: Snapshot, vectors: VectorTables, *, expects_vectors: boo
         "generation": generation.number,
         "syncedAt": generation.synced_at,
         "linksSkipped": Facts(db).read(LOOK, {}).get("links", 0),
+        "remarks": [f"{path}: {remark}" for path, remark in islice(remarks, _MOST_REMARKS)],
     }
     if deep:
         health.problems += [f"the index is damaged: {line}; {_REPAIR}" for line in damage_in(db)]
@@ -93,6 +102,28 @@ def _counted(db: apsw.Connection, generation: Generation) -> dict[str, int]:
         "turnWords": keywords.count(db, tables.turn_words),
         "embeddings": number("SELECT count(*) FROM embeddings"),
     }
+
+
+def count_changed(snapshot: Snapshot, sources: Sources) -> int:
+    """How many files on disk are not as the index has them: new, changed or gone. Nothing is remembered for it."""
+    disk = sources.discover()
+    rows = snapshot.db.execute(f"SELECT id, source, path, stamp, hash, resume FROM {snapshot.generation.tables.files}")
+    known = {(row[1], row[2]): IndexedFile(*row) for row in rows}
+    found = {(file.source, file.path): file for file in disk.files}
+    gone = [path for source, path in known.keys() - found.keys() if not path.startswith(tuple(disk.unread))]
+    changed = [file for name, file in found.items() if name not in known or _differs(file, known[name], sources)]
+    return len(gone) + len(changed)
+
+
+def _differs(file: SourceFile, row: IndexedFile, sources: Sources) -> bool:
+    return row.stamp.removesuffix(UNSETTLED) != file.stamp and sources.grew_enough(file, row)
+
+
+def may_be_written(file: Path) -> bool:
+    """Whether an index can be changed, or made where there is none yet, as far as permissions tell."""
+    if file.exists():
+        return os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)
+    return os.access(next(path for path in file.absolute().parents if path.exists()), os.W_OK)
 
 
 def bytes_of(file: Path) -> int:

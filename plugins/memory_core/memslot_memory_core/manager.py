@@ -14,7 +14,7 @@ import apsw
 from memslot import MemorySearch, MemorySearchOutcome, MemoryStatus, MemslotError, Session
 
 from memslot_memory_core.embedder import EmbedderChoice, MakePipeline, batch_api
-from memslot_memory_core.health import Health, bytes_of, look_over
+from memslot_memory_core.health import Health, bytes_of, count_changed, look_over, may_be_written
 from memslot_memory_core.index.connection import DAMAGE, IndexBusyError, IndexFault
 from memslot_memory_core.index.preparing import Sources
 from memslot_memory_core.index.report import Progress, SyncProgress, SyncReport
@@ -181,7 +181,7 @@ class MemoryManager:
             try:
                 report = self.sync(seconds=fresh_seconds, wait_seconds=0.0)
             except Exception as error:
-                logger.warning("searching what is indexed already, since the sync before it failed: %s", error)
+                self._upkeep.note_failure(error)
                 return None
             return "the embedding provider did not answer in time" if report.out_of_time else None
         if not self._was_indexed():
@@ -219,7 +219,10 @@ class MemoryManager:
         return self._upkeep.failure
 
     def read_file(self, path: str, *, from_line: int = 1, lines: int = 200, session: Session | None = None) -> FilePart:
-        """Lines of one of the indexed files; a file that is not there, or not for this chat, reads as empty."""
+        """Lines of one of the indexed files; one that is not there, or not for this chat, reads as empty.
+
+        Raises a MemslotError for any other path.
+        """
         private = session is None or session.is_private
         return read_part(self._sources, path, from_line, lines, private=private)
 
@@ -335,6 +338,10 @@ class MemoryManager:
             "watching": self._watcher is not None,
             **health.details,
         }
+        if not may_be_written(self.place.index_file):
+            problems.append(
+                f"the index {self.place.index_file} cannot be written, so no change comes in; check its permissions"
+            )
         if self._upkeep.last is not None:
             details["lastSync"] = self._upkeep.last.to_json()
         if deep:
@@ -348,7 +355,9 @@ class MemoryManager:
                 if snapshot is None:
                     empty.details = {"syncedAt": None}
                     return empty
-                return look_over(snapshot, self._vectors, expects_vectors=expects_vectors, deep=deep)
+                health = look_over(snapshot, self._vectors, expects_vectors=expects_vectors, deep=deep)
+                health.details["changedSince"] = count_changed(snapshot, self._sources)
+                return health
         except DAMAGE as error:
             problems.append(
                 f"the index is damaged ({plain_error(error)}); the next search builds it again from the notes"

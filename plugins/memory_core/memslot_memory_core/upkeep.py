@@ -91,6 +91,13 @@ class Upkeep:
         if report.look is not None:
             self.look_seconds = report.seconds
 
+    def note_failure(self, error: Exception) -> None:
+        """A sync failed, here or where somebody waited for it: until one succeeds, changes on disk may be missing."""
+        if isinstance(error, IndexBusyError):
+            self.failure = f"what changed last may be missing: {error}"
+        else:
+            self.failure = redact(f"the last sync failed: {error}")
+
     def keep_interval(self) -> None:
         """Begin the runs that come by the clock, if there are to be any."""
         with self._condition:
@@ -177,7 +184,7 @@ class Upkeep:
                             return False
             self.failure = "the last sync was given up: another process has been writing to the index all the time"
         except Exception as error:
-            self.failure = redact(f"the last sync failed: {error}")
+            self.note_failure(error)
             logger.warning("%s", self.failure)
         finally:
             self.progress = None

@@ -8,7 +8,7 @@ import click
 from memslot import MemoryStatus, PluginContext, clean_lines, print_json, print_pairs
 
 from memslot_memory_core.backend import backend_of
-from memslot_memory_core.outcome import age
+from memslot_memory_core.outcome import age, counted
 
 
 def make_status_command(ctx: PluginContext) -> click.Command:
@@ -49,14 +49,26 @@ def _print(now: MemoryStatus) -> None:
             ("Workspace", details.get("workspace", "")),
             ("Index", f"{details.get('indexFile', '')} ({details.get('indexBytes', 0) / 1e6:.1f} MB)"),
             ("Sources", ", ".join(details.get("sources", ()))),
-            ("Files", str(counts.get("files", 0))),
+            ("Files", _files(counts.get("files", 0), details.get("linksSkipped", 0))),
             ("Chunks", f"{counts.get('chunks', 0)} chunks, {counts.get('words', 0)} with words, "
              f"{counts.get('vectors', 0)} with vectors"),
-            ("Synced", age(details.get("syncedAt")) if details.get("syncedAt") else "never; run: memslot memory index"),
+            ("Synced", _synced(details.get("syncedAt"), details.get("changedSince", 0))),
             ("Embeddings", by),
             ("Vectors", engine),
             *((f"Probe {name}", fault or "works") for name, fault in (details.get("probes") or {}).items()),
         ]
     )  # fmt: skip
+    for remark in details.get("remarks", ()):
+        click.echo(click.style("Note: ", fg="yellow") + clean_lines(remark), err=True)
     for problem in now.problems:
         click.echo(click.style("Problem: ", fg="red") + clean_lines(problem), err=True)
+
+
+def _files(count: int, links: int) -> str:
+    return f"{count}; {counted(links, 'link')} not followed" if links else str(count)
+
+
+def _synced(moment: float | None, changed: int) -> str:
+    if moment is None:
+        return "never; run: memslot memory index"
+    return f"{age(moment)}; {counted(changed, 'file')} changed since" if changed else age(moment)

@@ -162,7 +162,7 @@ class Walk:
 
     def _add(self, entry: os.DirEntry[str], path: str) -> None:
         if not is_safe(entry.name):
-            self.found.problems.append(f"File {path!r} is left out: its name cannot be shown or stored.")
+            self.found.problems.append(f"File {path!r} is left out: its name cannot be shown or stored; rename it.")
             return
         try:
             status = entry.stat(follow_symlinks=False)
@@ -190,7 +190,7 @@ class Walk:
         if root.source == "sessions":
             return
         if not is_safe(entry.name):
-            self.found.problems.append(f"Folder {path!r} is left out: its name cannot be shown or stored.")
+            self.found.problems.append(f"Folder {path!r} is left out: its name cannot be shown or stored; rename it.")
             return
         if root.glob is not None and states is not None and root.glob.accepts_everything(states):
             states = None

@@ -43,6 +43,50 @@ def test_a_search_never_waits_for_a_sync(make_manager: Any) -> None:
     assert manager.search("windmill", fresh_seconds=5.0).hits
 
 
+def test_a_search_that_could_not_take_up_changes_says_so(make_manager: Any) -> None:
+    manager = make_manager()
+    write(manager, "The lighthouse is red.\n")
+    manager.sync()
+    write(manager, "The windmill is white.\n", "memory/b.md")
+    with writer_lock(manager.place.index_file, wait_seconds=0):
+        missed = manager.search("windmill", fresh_seconds=5.0)
+    assert not missed.hits
+    assert missed.stale == "what changed last may be missing: another process is writing to the index"
+    found = manager.search("windmill", fresh_seconds=5.0)
+    assert (len(found.hits), found.stale) == (1, None)
+
+
+def test_status_counts_what_has_changed_since_the_last_sync(make_manager: Any) -> None:
+    settings = {"sources": ["memory", "sessions"], "experimental": {"sessionMemory": True}}
+    manager = make_manager(**settings)
+    write(manager, "The lighthouse is red.\n")
+    kept = write(manager, "The windmill is white.\n", "memory/b.md")
+    talk = manager.place.sessions_dir / "s.jsonl"
+    talk.parent.mkdir(parents=True)
+    talk.write_text('{"type": "message", "message": {"role": "user", "content": "hello"}}\n')
+    manager.sync()
+    assert manager.status().details["changedSince"] == 0
+    write(manager, "The lighthouse is blue now.\n")
+    write(manager, "A new one.\n", "memory/c.md")
+    kept.unlink()
+    with talk.open("a") as more:
+        more.write('{"type": "message", "message": {"role": "user", "content": "too little to be due"}}\n')
+    assert manager.status().details["changedSince"] == 3
+    assert manager.status().is_healthy
+    manager.sync()
+    assert manager.status().details["changedSince"] == 0
+
+
+def test_status_goes_on_telling_what_could_not_be_decoded(make_manager: Any) -> None:
+    manager = make_manager()
+    (manager.workspace / "memory" / "a.md").write_bytes(b"caf\xe9\n")
+    manager.sync()
+    manager.sync()
+    status = manager.status()
+    assert status.details["remarks"] == ["memory/a.md: 1 undecodable bytes were replaced"]
+    assert status.is_healthy
+
+
 def test_a_search_takes_up_changes_soon(make_manager: Any) -> None:
     manager = make_manager(sync={"watch": False, "onSearch": True})
     write(manager, "The lighthouse is red.\n")
