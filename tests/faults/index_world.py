@@ -15,6 +15,8 @@ from typing import Any
 
 import apsw
 from memslot_memory_core.health import look_over
+from memslot_memory_core.index.embeddings import Embedder
+from memslot_memory_core.index.identity import Identity
 from memslot_memory_core.index.store import IndexFile
 from memslot_memory_core.index.vector_tables import VectorTables
 from memslot_memory_core.index.vectors.loading import engine_of, load
@@ -151,7 +153,8 @@ def check_whole(file: Path) -> None:
         with index.snapshot() as snapshot:
             if snapshot is None:
                 return
-            health = look_over(snapshot, VectorTables(), expects_vectors=False, deep=True)
+            identity = Identity.from_json(snapshot.generation.identity)
+            health = look_over(snapshot, VectorTables(), identity, Embedder(), deep=True)
             wrong = [each for each in health.problems if "damaged" in each or "count" in each or "as many" in each]
             assert not wrong, wrong
             generation, db = snapshot.generation, snapshot.db

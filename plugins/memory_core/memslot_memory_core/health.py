@@ -13,10 +13,13 @@ import apsw
 
 from memslot_memory_core.index import keywords
 from memslot_memory_core.index.connection import damage_in
+from memslot_memory_core.index.embeddings import Embedder
 from memslot_memory_core.index.facts import Facts
 from memslot_memory_core.index.generation import Generation
+from memslot_memory_core.index.identity import Identity
 from memslot_memory_core.index.preparing import UNSETTLED, IndexedFile, Sources
-from memslot_memory_core.index.report import LOOK
+from memslot_memory_core.index.rebuild import find_mismatch
+from memslot_memory_core.index.report import LOOK, Mismatch
 from memslot_memory_core.index.store import Snapshot
 from memslot_memory_core.index.vector_tables import VectorTables
 from memslot_memory_core.sources.files import SourceFile
@@ -34,12 +37,21 @@ class Health:
     details: dict[str, Any] = field(default_factory=dict)
 
 
-def look_over(snapshot: Snapshot, vectors: VectorTables, *, expects_vectors: bool, deep: bool = False) -> Health:
-    """The counts as they are in the tables, not as they were remembered; `deep` also reads every page."""
+def look_over(
+    snapshot: Snapshot, vectors: VectorTables, wanted: Identity, embedder: Embedder, *, deep: bool = False
+) -> Health:
+    """The counts as they are in the tables, not as they were remembered; `deep` also reads every page.
+
+    `wanted` is the index that the settings ask for.
+    """
     generation, db = snapshot.generation, snapshot.db
     health = Health()
     counts = health.counts = _counted(db, generation)
-    health.problems += Facts(db).problems()
+    mismatch = find_mismatch(db, generation, wanted, embedder)
+    if mismatch is not None:
+        health.problems.append(f"{mismatch.sentence}; build it with: memslot memory index --force")
+    # Since the last sync the settings may have changed, or changed back.
+    health.problems += [each for each in Facts(db).problems() if not each.startswith(Mismatch.BEGINNING)]
     if counts["chunks"] != counts["words"]:
         health.problems.append(
             f"{counts['chunks']} chunks and {counts['words']} rows of words should be as many; {_REPAIR}"
@@ -58,7 +70,7 @@ def look_over(snapshot: Snapshot, vectors: VectorTables, *, expects_vectors: boo
     if generation.synced_at is None:
         health.problems.append("the first index is not complete yet; run: memslot memory index")
     waiting = counts["chunks"] - counts["vectors"] - counts["withoutDirection"]
-    if waiting and expects_vectors:
+    if waiting and mismatch is None and embedder.pipeline is not None:
         health.problems.append(
             f"{waiting} of {counts['chunks']} chunks wait for their vector; run: memslot memory index"
         )
@@ -74,6 +86,7 @@ def look_over(snapshot: Snapshot, vectors: VectorTables, *, expects_vectors: boo
         "engine": generation.engine,
         "engineReason": generation.engine_reason,
         "generation": generation.number,
+        "mismatch": None if mismatch is None else mismatch.to_json(),
         "syncedAt": generation.synced_at,
         "linksSkipped": Facts(db).read(LOOK, {}).get("links", 0),
         "remarks": [f"{path}: {remark}" for path, remark in islice(remarks, _MOST_REMARKS)],

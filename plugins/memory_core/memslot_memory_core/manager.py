@@ -320,7 +320,7 @@ class MemoryManager:
         problems: list[str] = []
         if not self.place.workspace.is_dir():
             problems.append(f"there is no workspace {self.place.workspace}; run: memslot init")
-        health = self._health(pipeline is not None, deep, problems)
+        health = self._health(deep, problems)
         problems += [problem for problem in health.problems if problem not in problems]
         if self._upkeep.failure:
             problems.append(self._upkeep.failure)
@@ -348,14 +348,16 @@ class MemoryManager:
             details["probes"] = {"embedding": self.probe_embedding(), "vector": self.probe_vector()}
         return MemoryStatus(backend="builtin", counts=health.counts, problems=problems, details=details)
 
-    def _health(self, expects_vectors: bool, deep: bool, problems: list[str]) -> Health:
+    def _health(self, deep: bool, problems: list[str]) -> Health:
         empty = Health(counts={"files": 0, "chunks": 0, "words": 0, "vectors": 0})
         try:
             with self._index.snapshot() as snapshot:
                 if snapshot is None:
                     empty.details = {"syncedAt": None}
                     return empty
-                health = look_over(snapshot, self._vectors, expects_vectors=expects_vectors, deep=deep)
+                embedder = self._embedder.for_sync()
+                wanted = self._sources.identity_of(embedder.pipeline)
+                health = look_over(snapshot, self._vectors, wanted, embedder, deep=deep)
                 health.details["changedSince"] = count_changed(snapshot, self._sources)
                 return health
         except DAMAGE as error:

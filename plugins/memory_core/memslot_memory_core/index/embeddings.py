@@ -146,13 +146,21 @@ class RefusedTextError(ProviderError):
 
 
 def space_number(db: apsw.Connection, provider: str, model: str, key: str) -> int:
-    """The number of those vectors that can be compared with each other."""
-    find = "SELECT id FROM spaces WHERE provider = ? AND model = ? AND key = ?"
-    number = db.execute(find, (provider, model, key)).get
+    """The number of those vectors that can be compared with each other; a new one where there are none yet."""
+    number = known_space(db, provider, model, key)
     if number is None:
         db.execute("INSERT OR IGNORE INTO spaces (provider, model, key) VALUES (?, ?, ?)", (provider, model, key))
-        number = db.execute(find, (provider, model, key)).get
-    return int(number)
+        number = known_space(db, provider, model, key)
+        assert number is not None
+    return number
+
+
+def known_space(db: apsw.Connection, provider: str, model: str, key: str) -> int | None:
+    """The same, for who only looks: None where there are none yet."""
+    found: int | None = db.execute(
+        "SELECT id FROM spaces WHERE provider = ? AND model = ? AND key = ?", (provider, model, key)
+    ).get
+    return found
 
 
 def vector_ids(db: apsw.Connection, space: int, hashes: Sequence[bytes]) -> dict[bytes, int]:

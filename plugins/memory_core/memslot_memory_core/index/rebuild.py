@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import apsw
 
 from memslot_memory_core.index import generation as generations
-from memslot_memory_core.index.embeddings import space_number
+from memslot_memory_core.index.embeddings import Embedder, known_space
 from memslot_memory_core.index.generation import Generation
 from memslot_memory_core.index.identity import Identity
+from memslot_memory_core.index.report import Mismatch
 from memslot_memory_core.index.schema import transaction
 from memslot_memory_core.index.vector_tables import VectorTables
 
@@ -47,14 +48,33 @@ def _same_chunking(one: Identity, other: Identity) -> bool:
 
 def _uncached(db: apsw.Connection, chunks: str, wanted: Identity) -> Cost:
     assert wanted.space is not None
-    with transaction(db):
-        space = space_number(db, *wanted.space)
+    space = known_space(db, *wanted.space)
     count, characters = db.execute(
         f"SELECT count(*), coalesce(sum(length(c.text)), 0) FROM {chunks} c WHERE NOT EXISTS "
         "(SELECT 1 FROM embeddings e WHERE e.space_id = ? AND e.text_hash = c.hash)",
         (space,),
     ).get
     return Cost(count, characters // _CHARACTERS_PER_TOKEN)
+
+
+def find_mismatch(db: apsw.Connection, live: Generation, wanted: Identity, embedder: Embedder) -> Mismatch | None:
+    """Why the next sync will leave the live index as it is though the settings want another one; writes nothing."""
+    there = Identity.from_json(live.identity)
+    if wanted.provider is None and there.provider is not None:
+        if embedder.absent is None:
+            return None
+        kept = replace(wanted, provider=there.provider, model=there.model, key=there.key, dims=there.dims)
+        return None if kept == there else _mismatch(db, live, kept, None)
+    is_only_without_vectors = there.provider is None and there.same_layout(wanted)
+    if wanted == there or is_only_without_vectors or embedder.free:
+        return None
+    return _mismatch(db, live, wanted, wanted.provider)
+
+
+def _mismatch(db: apsw.Connection, live: Generation, wanted: Identity, receiver: str | None) -> Mismatch | None:
+    price = cost(db, live, wanted)
+    differences = Identity.from_json(live.identity).differences(wanted)
+    return Mismatch(differences, price.chunks, price.tokens, receiver) if price.chunks else None
 
 
 def begin(db: apsw.Connection, wanted: Identity, vectors: VectorTables, *, afresh: bool) -> Generation:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 Progress = Callable[["SyncProgress"], None]
 LOOK = "look"
@@ -31,13 +31,13 @@ class Mismatch:
     tokens: int
     provider: str | None
 
+    BEGINNING: ClassVar[str] = "the index was built with other settings"
+
     @property
     def sentence(self) -> str:
         cost = f"{self.chunks:,} chunks, about {self.tokens:,} tokens"
         receiver = f" sent to {self.provider}" if self.provider else ""
-        return (
-            f"the index was built with other settings ({'; '.join(self.differences)}); a rebuild means {cost}{receiver}"
-        )
+        return f"{self.BEGINNING} ({'; '.join(self.differences)}); a rebuild means {cost}{receiver}"
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -150,11 +150,11 @@ class Synchronizer:
         if wanted == there and not force:
             rebuild.forget_building(db, self._vectors)
             return live, None
-        cost = rebuild.cost(db, live, wanted)
-        if force or embedder.free or cost.chunks == 0:
+        mismatch = None if force else rebuild.find_mismatch(db, live, wanted, embedder)
+        if mismatch is None:
             return rebuild.begin(db, wanted, self._vectors, afresh=force), None
         rebuild.forget_building(db, self._vectors, keep=wanted)
-        return live, Mismatch(there.differences(wanted), cost.chunks, cost.tokens, wanted.provider)
+        return live, mismatch
 
     @staticmethod
     def _looked_at_all(db: apsw.Connection, target: Generation) -> Sequence[str] | None:

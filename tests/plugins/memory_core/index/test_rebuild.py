@@ -80,6 +80,27 @@ def test_other_chunks_mean_a_new_index_and_no_text_is_embedded_twice(
     assert manager.status(deep=True).is_healthy
 
 
+def test_status_shows_a_mismatch_and_its_cost_before_any_sync(make_manager: Any, indexed: MemoryManager) -> None:
+    manager = make_manager(provider := Provider("paid", dims=48), sends_text_away=True)
+    (manager.workspace / "memory" / "more.md").write_text("A note that came with the change.\n")
+    before = manager.status()
+    assert [each for each in before.problems if "12 chunks" in each and "sent to paid" in each]
+    assert before.details["mismatch"]["chunks"] == 12
+    report = manager.sync()
+    assert report.mismatch is not None
+    assert report.mismatch.to_json() == before.details["mismatch"]
+    after = manager.status()
+    assert [each for each in after.problems if "13 chunks" in each]
+    assert not [each for each in after.problems if "12 chunks" in each], "what was noted at the sync is told once"
+    assert not [each for each in after.problems if "wait for their vector" in each], "an index run would not help"
+    assert provider.texts == []
+
+
+def test_status_forgets_a_mismatch_with_the_setting_that_caused_it(make_manager: Any, indexed: MemoryManager) -> None:
+    make_manager(Provider("paid", dims=48), sends_text_away=True).sync()
+    assert make_manager(Provider("old")).status().is_healthy
+
+
 def test_a_paid_provider_is_asked_only_when_told_to(make_manager: Any, indexed: MemoryManager) -> None:
     before = all_found(indexed)
     manager = make_manager(provider := Provider("paid", dims=48), sends_text_away=True)
