@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import time
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
@@ -12,13 +13,17 @@ from typing import Literal
 
 from memslot import MemslotError, make_private_dir, redact, strip_recalled
 
-from memslot_memory_core.sources.text import encoding_of
+from memslot_memory_core.sources.text import encoding_of, split_lines
 
 Target = Literal["daily", "memory"]
 MAX_CHARS = 20_000
 _LOCK_SECONDS = 10.0
 _ATTEMPTS = 5
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
+_LEFTOVER = re.compile(r"\.[0-9]+\.[0-9a-f]{8}\.tmp$")
+_LEFTOVER_SECONDS = 60.0
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+"""With its line end, if it has one."""
 _FENCE = re.compile(r"[ \t]{0,3}(```|~~~)")
 
 
@@ -41,6 +46,7 @@ def append_note(
         with note_lock(lock_dir, file):
             _refuse_links(workspace, file)
             make_private_dir(file.parent)
+            _remove_leftovers(file)
             for _ in range(_ATTEMPTS):
                 if _write_once(file, cleaned, section):
                     return path
@@ -50,30 +56,32 @@ def append_note(
 
 
 def insert(content: str, text: str, section: str | None) -> str:
-    """The content with the text at its end, or at the end of the section, which is made if it is not there."""
-    newline = "\r\n" if "\r\n" in content else "\n"
-    lines = content.replace("\r\n", "\n").split("\n")
-    while lines and not lines[-1].strip():
-        lines.pop()
-    added = text.replace("\r\n", "\n").split("\n")
-    if section is None:
-        place = len(lines)
-    else:
+    """The content with the text at its end, or at the end of the section, which is made if it is not there.
+
+    Nothing else changes but blank lines at that place; every line keeps its own line end.
+    """
+    lines = _LINE.findall(content)
+    bare = [line.rstrip("\r\n") for line in lines]
+    newline = lines[0][len(bare[0]) :] or "\n" if lines else "\n"
+    added = split_lines(text)
+    place = len(lines)
+    if section is not None:
         title = " ".join(section.split()).lstrip("#").strip()
         if not title:
             raise MemslotError("the section has no name")
-        end = _end_of_section(lines, title)
+        end = _end_of_section(bare, title)
         if end is None:
             added = [f"## {title}", "", *added]
-            place = len(lines)
         else:
             place = end
     before, after = lines[:place], lines[place:]
     while before and not before[-1].strip():
         before.pop()
-    gap = [""] if before else []
-    rest = ["", *after] if after else []
-    return newline.join([*before, *gap, *added, *rest]) + newline
+    gap = newline if before else ""
+    if before and not before[-1].endswith(("\r", "\n")):
+        gap += newline
+    rest = newline + "".join(after) if "".join(after).strip() else ""
+    return "".join(before) + gap + "".join(f"{line}{newline}" for line in added) + rest
 
 
 def _end_of_section(lines: list[str], title: str) -> int | None:
@@ -114,6 +122,18 @@ def _write_once(file: Path, text: str, section: str | None) -> bool:
         temporary.unlink(missing_ok=True)
         raise
     return True
+
+
+def _remove_leftovers(file: Path) -> None:
+    """Delete what writers that were killed left beside the note: a copy of it that nobody would ever look for.
+
+    Not what is new: a program with another home, and so with another lock, may be writing the same note.
+    """
+    with contextlib.suppress(OSError):
+        for each in file.parent.iterdir():
+            is_ours = each.name.startswith(f".{file.name}.") and _LEFTOVER.search(each.name)
+            if is_ours and time.time() - each.lstat().st_mtime > _LEFTOVER_SECONDS:
+                each.unlink(missing_ok=True)
 
 
 def _insert_in_kind(file: Path, data: bytes, text: str, section: str | None) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -14,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from memslot import Host, MemslotError
 from memslot_memory_core.sources.files import make_source_file
-from memslot_memory_core.sources.text import read_text_file
+from memslot_memory_core.sources.text import read_text_file, split_lines
 from memslot_memory_core.writing_notes import append_note, insert
 
 DAY = date(2026, 3, 4)
@@ -54,12 +55,32 @@ def test_a_heading_inside_a_code_block_is_no_section(tmp_path: Path) -> None:
     assert (tmp_path / "MEMORY.md").read_text() == "```\n## People\n```\n\n## People\n\nInes.\n"
 
 
-@given(st.text(max_size=200), st.text(min_size=1, max_size=50).filter(lambda text: text.strip()))
-def test_what_was_there_stays_there(content: str, text: str) -> None:
+_lines = st.text("ab #`\u2028\f\r\n", max_size=60)
+
+
+@given(_lines, st.text("xy\r\n", min_size=1, max_size=20).filter(lambda text: text.strip()))
+def test_what_was_there_stays_there_to_the_byte(content: str, text: str) -> None:
     result = insert(content, text.strip(), None)
-    assert result.replace("\r\n", "\n").rstrip().endswith(text.strip().replace("\r\n", "\n").rstrip())
-    for line in content.split("\n"):
-        assert line.strip() in result
+    kept = content.rstrip(" \r\n\f\u2028")
+    assert result.startswith(kept)
+    assert split_lines(result)[-len(split_lines(text.strip())) :] == split_lines(text.strip())
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_around_a_section_keep_their_ends(end: str) -> None:
+    before, after = f"# M{end}{end}mixed\nmixed\r\n## People{end}{end}Ana.{end}{end}", "## Places\r\n\nLisbon."
+    result = insert(before + after, "Ines.\nTio.", "People")
+    assert result == f"{before}Ines.{end}Tio.{end}{end}{after}"
+
+
+def test_what_a_killed_writer_left_is_removed_by_the_next_and_what_is_new_is_not(tmp_path: Path) -> None:
+    left, new, other = (tmp_path / name for name in (".MEMORY.md.7.0123abcd.tmp", ".MEMORY.md.8.0123abcd.tmp", "a.tmp"))
+    for each in (left, new, other):
+        each.write_text("x")
+    os.utime(left, (0, 0))
+    os.utime(other, (0, 0))
+    write(tmp_path, "One.", "memory")
+    assert [each.exists() for each in (left, new, other)] == [False, True, True]
 
 
 def test_secrets_and_recalled_blocks_are_not_written(tmp_path: Path) -> None:
