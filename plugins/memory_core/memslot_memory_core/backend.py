@@ -37,7 +37,9 @@ class Backend(Searchable, Protocol):
 
     def start_session(self) -> None: ...
 
-    def start_watching(self) -> None: ...
+    def start_watching(self) -> str:
+        """Take up changes from now on; tells in words when."""
+        ...
 
     def last_sync(self) -> SyncReport | None:
         """What the last sync did, if one is known; it costs nothing to ask."""

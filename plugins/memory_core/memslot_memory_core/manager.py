@@ -296,15 +296,17 @@ class MemoryManager:
             return
         if self.settings.sync.on_session_start:
             self._upkeep.request()
-        self.start_watching()
+        if self.settings.sync.watch:
+            self.start_watching()
         self._upkeep.keep_interval()
 
-    def start_watching(self) -> None:
-        """Watch the folders, if the settings ask for it; calling it twice is fine."""
+    def start_watching(self) -> str:
+        """Watch the folders from now on; calling it twice is fine."""
         with self._lock:
-            if self._watcher is None and self.settings.sync.watch and not self._closed:
+            if self._watcher is None and not self._closed:
                 self._watcher = Watcher(self._watched_folders, self._note_changes, self.settings.sync.watch_debounce_ms)
                 self._watcher.start()
+        return "Watching for changes"
 
     def _note_changes(self, paths: Collection[str] | None) -> None:
         self._upkeep.note_changes(paths, self.settings.sync.watch_debounce_ms / 1000)

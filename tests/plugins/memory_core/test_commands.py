@@ -32,7 +32,8 @@ class Fake:
             raise KeyboardInterrupt
         return self.reports.pop(0)
 
-    def start_watching(self) -> None: ...
+    def start_watching(self) -> str:
+        return "Watching"
 
     def search(self, *_: Any, **__: Any) -> MemorySearchOutcome:
         hit = MemoryHit(
@@ -104,3 +105,34 @@ def test_nothing_that_is_printed_moves_the_cursor(tmp_path: Path, command: tuple
     done = run(tmp_path, *command, memory=Fake(), code=command[0] == "status")
     assert "odd" in done.output
     assert ESCAPE not in done.output
+
+
+def test_status_of_qmd_tells_of_qmd_and_of_what_answers_instead(tmp_path: Path) -> None:
+    class Qmd(Fake):
+        def status(self, **_: Any) -> MemoryStatus:
+            details = {
+                "program": "/opt/qmd",
+                "mode": "keywords",
+                "home": "/h/qmd",
+                "collections": [{"name": "memory-dir", "root": "/w/memory", "pattern": "**/*.md"}],
+                "updatedAt": "2026-01-02T03:04:05+00:00",
+                "embeddedAt": None,
+            }
+            return MemoryStatus("qmd", counts={"collections": 1}, problems=[], details=details)
+
+    told = run(tmp_path, "status", memory=Qmd()).stdout
+    assert "/opt/qmd" in told
+    assert "memory-dir (/w/memory, **/*.md)" in told
+    assert "2026-01-02T03:04:05" in told
+    assert "Chunks" not in told, "it has none, and nobody knows how many QMD has"
+
+    class Out(Qmd):
+        def status(self, **_: Any) -> MemoryStatus:
+            status = super().status()
+            fallback = {"backend": "builtin", "since": "noon", "details": {"workspace": "/w"}}
+            counts, details = {**status.counts, "files": 7}, {**status.details, "fallback": fallback}
+            return MemoryStatus("qmd", counts=counts, problems=["out"], details=details)
+
+    told = run(tmp_path, "status", memory=Out(), code=1).stdout
+    assert "builtin since noon" in told
+    assert "7" in told

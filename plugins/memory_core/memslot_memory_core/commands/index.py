@@ -68,8 +68,7 @@ def _print_report(report: SyncReport, as_json: bool) -> None:
 
 def _watch(backend: Backend, seen: SyncReport) -> None:
     """Print each sync that changed something; `seen` is the one that was printed already."""
-    backend.start_watching()
-    click.echo("Watching for changes; Ctrl-C ends it.", err=True)
+    click.echo(f"{backend.start_watching()}; Ctrl-C ends it.", err=True)
     with contextlib.suppress(KeyboardInterrupt):
         while True:
             time.sleep(_LOOK_SECONDS)

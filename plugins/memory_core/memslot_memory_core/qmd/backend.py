@@ -83,9 +83,11 @@ class QmdBackend:
         if self.memory.outage is not None:
             self.memory.secondary().start_session()
 
-    def start_watching(self) -> None:
+    def start_watching(self) -> str:
         """QMD does not watch; it looks every `memory.qmd.update.interval`."""
         self.qmd.start()
+        seconds = self.qmd.settings.interval
+        return f"QMD looks for changes every {seconds:g} s" if seconds else "QMD looks for changes only when asked"
 
     def last_sync(self) -> SyncReport | None:
         """None: QMD's own updates come by the clock, and nobody waits for them."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from memslot import MemorySearchOutcome, MemoryStatus, Session, redact
 
-from memslot_memory_core.outcome import unavailable
+from memslot_memory_core.outcome import age, unavailable
 from memslot_memory_core.qmd.collections import Collection, desired_collections, read_text
 from memslot_memory_core.qmd.errors import QmdError, QmdPathError, QmdTimeoutError
 from memslot_memory_core.qmd.hits import make_hits
@@ -137,6 +137,10 @@ class QmdMemory:
         if not rows and mode == "search" and len(text.split()) > 1:
             warnings.append("QMD's keyword search finds only files that hold every word of the query")
             action = action or "Ask with fewer words, or set memory.qmd.searchMode to 'query'."
+        if not hits:
+            names = ", ".join(each.name for each in collections)
+            warnings.append(f"nothing fits in {names}, as QMD saw them {age(self._home.read_state().updated_at)}")
+            action = action or "Use other words; memslot memory index has QMD look for changes now."
         return MemorySearchOutcome(
             hits=hits,
             mode=_LEGS[mode],

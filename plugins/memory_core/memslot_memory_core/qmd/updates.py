@@ -69,8 +69,12 @@ class Updater:
         self._embedding: threading.Thread | None = None
         self.skipped_sessions: Sequence[str] = ()
 
-    def try_update(self) -> None:
-        """Update in the background: a failure is kept for the status, and the next round tries again."""
+    def try_update(self) -> float | None:
+        """Update in the background: a failure is kept for the status, and the next round tries again.
+
+        Where the last update was less than `debounceMs` ago, tells in how many seconds another is due.
+        """
+        pause = self._pause_left()
         try:
             self._update(force=False)
         except QmdError as error:
@@ -82,6 +86,7 @@ class Updater:
             # In a thread of its own: it may take half an hour, and changes are to be found meanwhile.
             self._embedding = threading.Thread(target=self._embed, name="qmd-embed", daemon=True)
             self._embedding.start()
+        return pause
 
     def update(self, *, force: bool) -> UpdateReport | None:
         """Do what is due; None where another process does it, or did it less than `debounceMs` ago."""
@@ -96,7 +101,7 @@ class Updater:
         try:
             self._home.prepare()
             with self._home.update_lock() as is_ours:
-                if not is_ours or (not force and self._was_just_done()):
+                if not is_ours or (not force and self._pause_left()):
                     return None
                 report = self._run()
         except QmdError as error:
@@ -105,8 +110,10 @@ class Updater:
         self.problem = self.action = None
         return report
 
-    def _was_just_done(self) -> bool:
-        return not _is_due(self._home.read_state().updated_at, self._settings.debounce, self._clock())
+    def _pause_left(self) -> float | None:
+        """Seconds until the next update is due; None where it is."""
+        last, pause, now = self._home.read_state().updated_at, self._settings.debounce, self._clock()
+        return None if last is None or _is_due(last, pause, now) else last + pause - now
 
     def _run(self) -> UpdateReport:
         began = time.monotonic()
@@ -155,9 +162,12 @@ class Updater:
 
 
 class UpdateLoop:
-    """A thread that calls `update` now and then, and ends with its owner."""
+    """A thread that calls `update` now and then, and ends with its owner.
 
-    def __init__(self, update: Callable[[], None], *, interval: float, at_once: bool) -> None:
+    `update` tells in how many seconds it wants to be called again, if it could not do what it was asked for.
+    """
+
+    def __init__(self, update: Callable[[], float | None], *, interval: float, at_once: bool) -> None:
         self._update, self._interval = update, interval
         self._is_stopped = False
         self._woken = threading.Event()
@@ -187,12 +197,13 @@ class UpdateLoop:
     def _run(self, at_once: bool) -> None:
         if at_once:
             self._woken.set()
+        again: float | None = None
         while True:
-            self._woken.wait(self._interval or None)  # "0s": only at the start and when woken
+            self._woken.wait(again or self._interval or None)  # "0s": only at the start and when woken
             self._woken.clear()
             if self._is_stopped:
                 return
-            self._update()
+            again = self._update()
             with self._updated:
                 self._count += 1
                 self._updated.notify_all()

@@ -116,6 +116,16 @@ def test_a_search_in_a_watched_workspace_takes_up_what_was_seen_and_looks_nowher
     assert (last.indexed, last.unchanged, last.look) == (1, 1, None)
 
 
+def test_a_person_who_asks_to_watch_is_not_refused_by_the_settings_of_sessions(make_manager: Any) -> None:
+    manager = make_manager(sync={"watch": False, "onSearch": False, "watchDebounceMs": 10})
+    manager.sync()
+    manager.start_session()
+    assert manager._watcher is None
+    manager.start_watching()
+    write(manager, "The windmill is white.\n", "memory/b.md")
+    assert until(lambda: bool(manager.search("windmill").hits))
+
+
 def test_what_the_watcher_missed_is_found_by_a_search_after_a_while(
     make_manager: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -179,7 +179,26 @@ def test_empty_answer_to_many_words_says_why(memory: QmdMemory) -> None:
     assert outcome.hits == []
     assert "every word" in str(outcome.warning)
     assert "searchMode" in str(outcome.action)
-    assert memory.search("office").warning is None
+
+
+def test_empty_answer_says_what_was_searched_how_fresh_that_is_and_what_to_try(memory: QmdMemory) -> None:
+    outcome = memory.search("office")
+
+    assert outcome.warning == "nothing fits in memory-root, memory-dir, as QMD saw them just now"
+    assert "memslot memory index" in str(outcome.action)
+
+
+def test_a_change_right_after_an_update_is_taken_up_once_the_pause_is_over(fake: Fake, make_memory: MakeMemory) -> None:
+    memory = make_memory(fake.program, debounce=0.5, interval=0.0, on_boot=False)
+    memory.update()
+    before = fake.commands().count(["update"])
+
+    memory.request_update()
+
+    deadline = time.monotonic() + 10.0
+    while fake.commands().count(["update"]) == before and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert fake.commands().count(["update"]) == before + 1
 
 
 @pytest.mark.parametrize(
