@@ -45,7 +45,7 @@ class Upkeep:
         """How far the run under way is; None when there is none."""
         self.last: SyncReport | None = None
         self.look_seconds = 0.0
-        """How long the last look at everything took."""
+        """How long the last look at everything took that found nothing new."""
         self.failure: str | None = None
         """Why the last run failed, until one succeeds."""
 
@@ -88,7 +88,8 @@ class Upkeep:
     def note_success(self, report: SyncReport) -> None:
         """A sync went well, here or where somebody waited for it: what failed before is over."""
         self.last, self.failure = report, None
-        if report.look is not None:
+        if report.look is not None and not report.changed:
+            # Reading and embedding what a look found takes far longer than the look, and the next finds it done.
             self.look_seconds = report.seconds
 
     def note_failure(self, error: Exception) -> None:

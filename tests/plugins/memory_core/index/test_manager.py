@@ -99,6 +99,22 @@ def test_a_search_takes_up_changes_soon(make_manager: Any) -> None:
     assert manager.search("windmill").hits
 
 
+def test_a_first_index_that_took_long_does_not_put_off_what_comes_after_it(make_manager: Any) -> None:
+    class Slow(HashingProvider):
+        def embed_documents(self, texts: Any) -> Any:
+            time.sleep(1.0)  # times 20, that is longer than this test waits
+            return super().embed_documents(texts)
+
+        def embed_query(self, text: str) -> list[float]:
+            return self._embed(text)
+
+    manager = make_manager(Slow(), sync={"watch": False, "onSearch": True})
+    write(manager, "The lighthouse is red.\n")
+    assert manager.search("lighthouse").hits
+    write(manager, "The windmill is white.\n", "memory/b.md")
+    assert until(lambda: any("windmill" in hit.snippet for hit in manager.search("windmill").hits))
+
+
 def test_a_search_in_a_watched_workspace_takes_up_what_was_seen_and_looks_nowhere_else(make_manager: Any) -> None:
     manager = make_manager(sync={"watch": True, "onSearch": True, "watchDebounceMs": 60_000})
     write(manager, "The lighthouse is red.\n")
