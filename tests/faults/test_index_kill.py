@@ -20,7 +20,7 @@ ROUNDS = int(os.environ.get("MEMSLOT_FAULT_ROUNDS", "300"))
 ENGINES = ("sqlite-vec", "vec1", "numpy")
 JOBS = ("first index", "changes", "forced rebuild", "other chunks", "other engine", "two at once")
 _SHARE = {"first index": 0.16, "changes": 0.16, "forced rebuild": 0.16, "other chunks": 0.12, "other engine": 0.12}
-"""Of all rounds; what is left of them are those killed at a chosen write."""
+"""Of all rounds; what is left of them are those killed at a chosen write. Only a process that was killed counts."""
 
 
 @pytest.fixture(scope="module")
@@ -80,8 +80,8 @@ def test_a_process_killed_at_a_random_moment_loses_nothing(tmp_path: Path, nurse
     seed = JOBS.index(job)
     chance = random.Random(seed)
     this = ready(World(tmp_path / "world", seed), job, seed, tmp_path / "scratch")
-    usual, finished = 0.05, 0
-    for _ in range(rounds_of(job)):
+    usual, killed, finished = 0.05, 0, 0
+    while killed < rounds_of(job):
         arguments = this.prepare()
         children = [nursery.start("run_sync", **arguments) for _ in range(2 if job == "two at once" else 1)]
         time.sleep(chance.uniform(0.0, usual))
@@ -91,9 +91,10 @@ def test_a_process_killed_at_a_random_moment_loses_nothing(tmp_path: Path, nurse
             usual *= 0.9
         else:
             assert set(codes) <= {0, -9}
+            killed += 1
             usual = min(0.5, usual * 1.05 + 0.0005)
         this.verify(tmp_path / "scratch")
-    assert finished <= rounds_of(job) * 0.7, "most processes were through before they were killed"
+        assert finished <= 10 + 2 * rounds_of(job), "most processes were through before they were killed"
 
 
 def test_a_rebuild_killed_right_before_or_after_its_publication_leaves_a_live_index(
@@ -135,11 +136,12 @@ def test_a_process_killed_at_any_of_its_writes_loses_nothing(tmp_path: Path, nur
     seed = 100 + JOBS.index(job)
     chance = random.Random(seed)
     this = ready(World(tmp_path / "world", seed, files=8), job, seed, tmp_path / "scratch")
-    most = 64
-    for _ in range(max(1, round(ROUNDS * 0.04))):
+    most, killed = 64, 0
+    while killed < max(1, round(ROUNDS * 0.04)):
         write = chance.randint(1, most)
         child = nursery.start("run_sync", die_at=write, **this.prepare())
         code = nursery.end(child)
         assert code in (0, -9)
+        killed += code == -9
         most = max(8, most * 3 // 4) if code == 0 else most + most // 4
         this.verify(tmp_path / "scratch")
