@@ -221,7 +221,7 @@ class MemoryManager:
     def read_file(self, path: str, *, from_line: int = 1, lines: int = 200, session: Session | None = None) -> FilePart:
         """Lines of one of the indexed files; one that is not there, or not for this chat, reads as empty.
 
-        Raises a MemslotError for any other path.
+        Raises a NotInMemoryError for any other path.
         """
         private = session is None or session.is_private
         return read_part(self._sources, path, from_line, lines, private=private)

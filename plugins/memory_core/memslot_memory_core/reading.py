@@ -15,6 +15,10 @@ from memslot_memory_core.sources.transcripts import Resume, chunk_transcript, re
 MAX_LINES = 2000
 
 
+class NotInMemoryError(MemslotError):
+    """A path was asked for that is none of an indexed file, or not in this chat."""
+
+
 @dataclass(frozen=True)
 class FilePart:
     """Some lines of a file; `next_line` is where to go on, None at its end. A file that is not there is empty."""
@@ -41,11 +45,11 @@ class FilePart:
 def read_part(sources: Sources, path: str, from_line: int, lines: int, *, private: bool) -> FilePart:
     """Lines of an indexed file, without secrets; one that is missing, or not for this chat, reads as empty.
 
-    Raises a MemslotError for a path that is none of an indexed file, whatever is there.
+    Raises a NotInMemoryError for a path that is none of an indexed file, whatever is there.
     """
     file = sources.find(path)
     if file is None and not sources.may_hold(path):
-        raise MemslotError(f"{path!r} is not in the memory; use a path as memory_search gave it")
+        raise NotInMemoryError(f"{path!r} is not in the memory; use a path as memory_search gave it")
     if file is None or (not private and is_hidden(file)):
         return FilePart(path, "", from_line, 0)
     wanted = range(from_line, from_line + min(max(1, lines), MAX_LINES))

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from memslot import Tool, ToolCall
+from memslot import Tool, ToolCall, ToolResult
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from memslot_memory_core.backend import Backend
 from memslot_memory_core.outcome import does_cite, outcome_json
-from memslot_memory_core.reading import MAX_LINES
+from memslot_memory_core.reading import MAX_LINES, NotInMemoryError
 from memslot_memory_core.writing_notes import MAX_CHARS, append_note
 
 if TYPE_CHECKING:
@@ -56,8 +56,12 @@ def make_tools(backend: Callable[[], Backend], citations: Citations, workspace: 
         )
         return outcome_json(outcome, cites=does_cite(citations, call.session))
 
-    def get(args: GetArguments, call: ToolCall) -> dict[str, Any]:
-        part = backend().read_file(args.path, from_line=args.from_line, lines=args.lines, session=call.session)
+    def get(args: GetArguments, call: ToolCall) -> dict[str, Any] | ToolResult:
+        try:
+            part = backend().read_file(args.path, from_line=args.from_line, lines=args.lines, session=call.session)
+        except NotInMemoryError as refusal:
+            # The model's mistake, not a fault of this plugin: it is told, and nothing is noted in the diagnostics.
+            return ToolResult(f"memory_get: {refusal}", is_error=True)
         return part.to_json()
 
     def write(args: WriteArguments) -> dict[str, Any]:

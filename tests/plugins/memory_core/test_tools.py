@@ -65,6 +65,7 @@ def test_a_path_that_is_no_listed_note_is_refused(host: Host, path: str) -> None
     assert refused.is_error
     assert "is not in the memory" in refused.text
     assert "outside" not in refused.text.replace(path, "")
+    assert not list(host.diagnostics), "a model's mistake is no fault of the plugin"
 
 
 @pytest.mark.parametrize("path", ["memory/gone.md", "memory/gone/deep.md", "USER.md", "memory/2026-01-02.markdown"])

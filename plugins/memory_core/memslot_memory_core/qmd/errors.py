@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from memslot import MemslotError
 
+from memslot_memory_core.reading import NotInMemoryError
+
 
 class QmdError(MemslotError):
     """QMD gave no usable answer; the builtin index can answer instead."""
@@ -20,5 +22,5 @@ class QmdTimeoutError(QmdError):
     """QMD took longer than it may."""
 
 
-class QmdPathError(MemslotError):
+class QmdPathError(NotInMemoryError):
     """A path that belongs to no collection was asked for."""
