@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from memslot import Tool, ToolCall, ToolResult
+from memslot import Session, Tool, ToolCall, ToolResult
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from memslot_memory_core.backend import Backend
 from memslot_memory_core.outcome import does_cite, outcome_json
-from memslot_memory_core.reading import MAX_LINES, NotInMemoryError
+from memslot_memory_core.reading import MAX_LINES, FilePart, NotInMemoryError
 from memslot_memory_core.writing_notes import MAX_CHARS, append_note
 
 if TYPE_CHECKING:
     from memslot_memory_core.outcome import Citations
+
+_MOST_CHARS = 24_000
+"""Of what is read at once. A tool may give twice as much, and JSON has to escape some of it."""
+_CUT = " … [the rest of this line is left out]"
 
 
 class _Arguments(BaseModel):
@@ -47,6 +52,18 @@ class WriteArguments(_Arguments):
     )
 
 
+def _readable_part(backend: Backend, args: GetArguments, session: Session) -> FilePart:
+    """As many of the lines as a tool's result can hold; of a single line that is longer, its beginning."""
+    lines = args.lines
+    while True:
+        part = backend.read_file(args.path, from_line=args.from_line, lines=lines, session=session)
+        if len(part.text) <= _MOST_CHARS:
+            return part
+        if lines == 1:
+            return replace(part, text=part.text[:_MOST_CHARS] + _CUT)
+        lines = max(1, min(lines - 1, lines * _MOST_CHARS // len(part.text)))
+
+
 def make_tools(backend: Callable[[], Backend], citations: Citations, workspace: Path, lock_dir: Path) -> list[Tool]:
     """The tools of one agent; the memory behind them is opened at the first call."""
 
@@ -58,11 +75,10 @@ def make_tools(backend: Callable[[], Backend], citations: Citations, workspace: 
 
     def get(args: GetArguments, call: ToolCall) -> dict[str, Any] | ToolResult:
         try:
-            part = backend().read_file(args.path, from_line=args.from_line, lines=args.lines, session=call.session)
+            return _readable_part(backend(), args, call.session).to_json()
         except NotInMemoryError as refusal:
             # The model's mistake, not a fault of this plugin: it is told, and nothing is noted in the diagnostics.
             return ToolResult(f"memory_get: {refusal}", is_error=True)
-        return part.to_json()
 
     def write(args: WriteArguments) -> dict[str, Any]:
         path = append_note(workspace, lock_dir, args.text, args.target, args.section)

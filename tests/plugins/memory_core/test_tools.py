@@ -45,6 +45,22 @@ def test_get_pages_through_a_note(host: Host) -> None:
     assert "nextFrom" not in rest
 
 
+def test_more_than_a_tool_may_give_comes_in_parts(host: Host, workspace: Path) -> None:
+    lines = [f'{number}: "{"long " * 100}"' for number in range(150)] + ["x" * 100_000, "the end"]
+    (workspace / "memory" / "long.md").write_text("\n".join(lines) + "\n")
+    read: list[str] = []
+    following: object = 1
+    while following:
+        part = get(host, path="memory/long.md", **{"from": following}, lines=2000)
+        read += str(part["text"]).split("\n")
+        assert part["truncated"] == ("nextFrom" in part)
+        following = part.get("nextFrom")
+    assert read[:150] == lines[:150]
+    assert read[150].startswith("x" * 20_000)
+    assert read[150].endswith("[the rest of this line is left out]")
+    assert read[151:] == ["the end"]
+
+
 @pytest.mark.parametrize(
     "path",
     [
