@@ -80,6 +80,12 @@ def unspaced() -> re.Pattern[str]:
 
 
 @cache
+def _rising() -> re.Pattern[str]:
+    # In a run, what is no kana is a kanji, if anything; a class of all kanji takes a millisecond to compile.
+    return re.compile("(?<=[^ぁ-ヿ])が(?=[らりるれろっ])")
+
+
+@cache
 def _sign() -> re.Pattern[str]:
     return re.compile(f"[{_SIGNS}]")
 
@@ -123,6 +129,11 @@ def units(run: str) -> Sequence[str]:
     return _unit().findall(run) if _sign().search(run) else run
 
 
+def respell(run: str) -> str:
+    """An unspaced run with another kana for a が that is no particle but part of a verb: 上がる is a form of 上げる."""
+    return _rising().sub("げ", run) if "が" in run else run
+
+
 def pair_of(letter: str, following: str) -> str:
     """Two neighbours as one word; the forms of a Japanese verb, a kanji with the kana after it, have one spelling."""
     if following in _ENDINGS and script_of(letter) == "han":
@@ -132,7 +143,7 @@ def pair_of(letter: str, following: str) -> str:
 
 def spread(run: str) -> str:
     """An unspaced run as words for the index: each letter, and each pair of neighbours."""
-    letters = units(run)
+    letters = units(respell(run))
     words = [word for letter, following in pairwise(letters) for word in (letter, pair_of(letter, following))]
     words.append(letters[-1])
     return f" {' '.join(words)} "

@@ -103,9 +103,11 @@ _JAPANESE = """
 です でした でしょう ました ましたか ます ますか ません ませんでした ください について に関して という といった どこ
 だれ いつ なに なん どう どの どれ どんな どちら どっち なぜ どうして どうやって いくつ いくら どのくらい どれくらい
 どれだけ どれほど これ それ あれ この その あの ここ そこ あそこ わたし あなた から まで より ので のに だった だ
-である であった ている ていた ています ていました して した する します しました された される られた こと もの ため
-とき では には とは への での との ですか かな だっけ っけ 何 誰 私 僕 俺 彼 彼女
+である であった ている ていた ています ていました された される られた こと もの ため とき では には とは への での との
+ですか かな だっけ っけ 何 誰 私 僕 俺 彼 彼女
 """
+_DOING = "しました|します|した|して|する"
+"""To do what the noun before it says: 電話した. After a single kanji it is the end of a verb: 話した."""
 _ASKED_JAPANESE = "何[人時日年月回度個番枚歳件冊本点円品部名通号分秒杯匹台軒階](?![一-鿿])"
 _HIRAGANA_WORDS = """
 くらい ぐらい だけ ほど しか ばかり など さま たち なかった ない なら ある あった いる いた なる なった なって いい
@@ -119,7 +121,7 @@ HIRAGANA_WORDS: frozenset[str] = frozenset(_HIRAGANA_WORDS.split())
 """Words in hiragana that carry no topic. Only a stretch that is no more than one of these is left out: the same
 letters may begin another word."""
 PARTICLES = "はをがにのでともへやかねよ"
-_HIRAGANA = "ぁ-ゖ"
+_HIRAGANA, _KANA = "ぁ-ゖ", "ぁ-ヿ"
 WEAK: frozenset[str] = frozenset("はをがにのでともへやかねよたてしいるれさますだなっ은는이가을를에의도로와과만")
 """Letters of which a pair says nothing, though one of them inside a word may."""
 WEAK_IN_CHINESE: frozenset[str] = WEAK | frozenset(
@@ -137,10 +139,11 @@ _LIGHT_CHINESE = """
 對象 程度 状态 狀態 长度 長度 高度 深度 工作
 """
 _LIGHT_JAPANESE = """
-名前 場所 時間 理由 原因 結果 方法 内容 状況 場合 最近 最後 最初 今年 昨年 来年 今日 昨日 明日 今回 前回 次回 必要
-可能 人 家 年 月 日 件 点 物 事 所 方 予定 一番 全部 全体 結局 以上 以下 以外 自分 人物 様子 本当 最終 現在 当時 部分
-問題 今度 一緒 仕事 期間 条件 意味 種類 特徴 仕組 効果 影響 役割 関係 順番 順序 方式 規則 目的 対象 程度 状態 事情
-長さ 高さ 深さ 重さ 広さ
+名前 場所 時間 理由 原因 結果 方法 内容 状況 場合 最近 最後 最初 必要 可能 人 家 年 月 日 件 点 物 事 所 方 予定 一番
+全部 全体 結局 以上 以下 以外 自分 人物 様子 本当 最終 部分 問題 今度 一緒 仕事 期間 条件 意味 種類 特徴 仕組 効果 影響
+役割 関係 順番 順序 方式 規則 目的 対象 程度 状態 事情 長さ 高さ 深さ 重さ 広さ 去年 昨年 今年 来年 前年 翌年 先月 今月
+来月 先週 今週 来週 昨日 今日 明日 当日 前日 翌日 今朝 今晩 今夜 昨夜 先日 後日 今 昔 近々 近頃 以前 過去 現在 将来 当時
+普段 前回 今回 次回
 """
 _LIGHT_KOREAN = """
 이름 이유 원인 결과 방법 내용 사람 시간 장소 때문 처음 지금 최근 작년 올해 내년 오늘 어제 내일 이번 지난 다음 제일
@@ -149,7 +152,8 @@ _LIGHT_KOREAN = """
 """
 LIGHT: frozenset[str] = frozenset(f"{_LIGHT_CHINESE}{_LIGHT_JAPANESE}{_LIGHT_KOREAN}".split())
 """Words so common in any notes that having or missing them says little, and those by which a question names what it
-wants to know of its topic (length, meaning, job); a small index cannot know that."""
+wants to know of its topic (length, meaning, job); a small index cannot know that. In Japanese also the times that are
+counted from the day of writing: who asks later calls them otherwise."""
 
 _KOREAN_WORDS = """
 무엇 무엇을 무엇이 무엇인가 무엇으로 뭐 뭐가 뭐를 뭘 뭔가 뭐야 뭐지 뭐였어 뭐였지 뭔지 무슨 어디 어디서 어디에
@@ -186,9 +190,10 @@ def cuts() -> re.Pattern[str]:
     words = sorted({*_CHINESE.split(), *_JAPANESE.split()}, key=lambda word: (-len(word), word))
     # A particle stands beside another script, at an end, or before such a word; between hiragana it is as often part
     # of a word.
-    asking = "|".join(word for word in words if re.match(f"[{_HIRAGANA}]{{2}}", word))
+    asking = "|".join([*(word for word in words if re.match(f"[{_HIRAGANA}]{{2}}", word)), _DOING])
+    doing = f"(?<![{_KANA}][^{_KANA}])(?<!^[^{_KANA}])(?:{_DOING})"
     particle = f"(?<![{_HIRAGANA}])[{PARTICLES}]|[{PARTICLES}](?![{_HIRAGANA}])|[{PARTICLES}](?={asking})"
-    return re.compile(f"{_ASKED_CHINESE}|{_ASKED_JAPANESE}|{'|'.join(words)}|を|{particle}")
+    return re.compile(f"{_ASKED_CHINESE}|{_ASKED_JAPANESE}|{'|'.join(words)}|{doing}|を|{particle}")
 
 
 def latin_stop_words(words: list[str]) -> frozenset[str]:

@@ -14,7 +14,7 @@ import threading
 from functools import cache
 from itertools import pairwise
 
-from memslot_memory_core.index.keyword_scripts import fold, script_of, spread, unspaced
+from memslot_memory_core.index.keyword_scripts import fold, respell, script_of, spread, unspaced
 from memslot_memory_core.index.stop_words import OTHER, latin_stop_words
 from memslot_memory_core.index.stretches import Stretch, cut_runs, whole
 from memslot_memory_core.records import dataclass, field
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # Marks (Mn, Mc) belong to words: without them Hindi falls apart at each vowel sign.
 _UNICODE = ("remove_diacritics", "2", "categories", "L* N* Co Mn Mc")
 TOKENIZER = "porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'"
-VERSION = 2  # of what the index is given; a change of it makes an index stale
+VERSION = 3  # of what the index is given; a change of it makes an index stale
 MAX_TERMS = 1000  # of a query; the search keeps the rarest of them
 
 _SHAPE = bytes(
@@ -193,7 +193,7 @@ def _read(query: str) -> tuple[list[_Word], list[str]]:
     """The words of a query with what FTS5 makes of them, and its unspaced runs."""
     runs: list[str] = []
     if not query.isascii():
-        runs = unspaced().findall(query)
+        runs = [respell(run) for run in unspaced().findall(query)]
         query = unspaced().sub(" ; ", query)  # words on either side are no neighbours
     text = query
     if "'" in query:

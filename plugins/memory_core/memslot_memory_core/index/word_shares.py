@@ -16,14 +16,16 @@ from memslot_memory_core.index.stretches import Stretch, kinds_of, pairs
 from memslot_memory_core.records import dataclass
 
 # How likely each piece is, compared with a pair of plain letters that the index does not hold.
-_KNOWN = 4.0  # times, for a pair that it holds
+_KNOWN, _OFTEN = 4.0, 0.25  # times, for a pair that it holds; and times the number of such rows to this power
 _ALONE = 0.15  # a letter that carries meaning
 _WEAK = (1.0, 0.2, 0.03)  # times, for a pair with so many weak letters; one that stands alone is as likely as a pair
 _OTHER_SCRIPT = 0.05
 # Hiragana after a kanji is the end of its word, or grammar; elsewhere it may be a word.
 _KANJI_AND_ENDING, _LAST_KANJI_AND_ENDING, _INSIDE_ENDING, _AFTER_ENDING = 1.0, 0.2, 0.05, 0.01
+_NEW_FORM = 0.1  # times, for a kanji that it holds with an ending that it does not: the kanji is the word
 _HIRAGANA_PAIR, _HIRAGANA_LETTER = 0.6, 0.3
 _HIRAGANA = ("hiragana", "ending")
+_MAKE_A_WORD = "なさ"  # together with the kanji: 主な, 深さ
 _NEVER_FIRST = frozenset("ーンッァィゥェォャュョヮ")
 
 _HALF = 0.5
@@ -127,7 +129,8 @@ def _letter_likelihood(stretch: Stretch, kinds: Sequence[str], number: int) -> f
 
 def _pair_likelihood(stretch: Stretch, kinds: Sequence[str], number: int, found: Mapping[str, int]) -> float:
     first, second = stretch.letters[number], stretch.letters[number + 1]
-    known = _KNOWN if found.get(pair_of(first, second)) else 1.0
+    rows = found.get(pair_of(first, second), 0)
+    known = _KNOWN * rows**_OFTEN if rows else 1.0
     kind, following = kinds[number], kinds[number + 1]
     if kind == following and kind in _HIRAGANA:
         return known * (_INSIDE_ENDING if kind == "ending" else _HIRAGANA_PAIR)
@@ -135,6 +138,8 @@ def _pair_likelihood(stretch: Stretch, kinds: Sequence[str], number: int, found:
         return _AFTER_ENDING
     if kind == "han" and following == "ending":
         has_kanji_before = number > 0 and kinds[number - 1] == "han"
+        if not rows and found.get(first) and second not in _MAKE_A_WORD:
+            known = _NEW_FORM
         return known * (_LAST_KANJI_AND_ENDING if has_kanji_before else _KANJI_AND_ENDING)
     if kind != following:
         return known * _OTHER_SCRIPT

@@ -140,6 +140,9 @@ def test_other_forms_of_a_word_are_found(question: str, text: str) -> None:
         ("話した", "話す"),
         ("古い", "古く"),
         ("決まる", "決める"),
+        ("上がった", "上げる"),
+        ("広がり", "広げた"),
+        ("寒がる", "寒い"),
     ],
 )
 def test_the_forms_of_a_japanese_verb_or_adjective_are_one_word(first: str, other: str) -> None:
@@ -150,6 +153,48 @@ def test_the_forms_of_a_japanese_verb_or_adjective_are_one_word(first: str, othe
 @pytest.mark.parametrize(("one", "another"), [("読む", "読す"), ("本は", "本を"), ("本が", "本も"), ("ギた", "ギい")])
 def test_particles_and_other_endings_stay_themselves(one: str, another: str) -> None:
     assert stems(one)[1] != stems(another)[1]
+
+
+def test_a_subject_is_no_verb() -> None:
+    assert "棚が" in stems("棚が広い")
+    assert query_terms("棚が広い").stems == query_terms("棚は広い").stems
+
+
+@pytest.mark.parametrize(
+    ("question", "terms"),
+    [
+        ("傘を貸した", ("傘", pair_of("貸", "し"))),
+        ("貸しました", (pair_of("貸", "し"),)),
+        ("電話して", ("電話",)),
+        ("メモした", ("メモ",)),
+    ],
+)
+def test_to_do_is_left_out_after_a_noun_and_is_the_end_of_a_verb_after_one_kanji(
+    question: str, terms: tuple[str, ...]
+) -> None:
+    assert query_terms(question).stems == terms
+
+
+def test_a_noun_behind_a_verb_is_asked_for() -> None:
+    texts = [*NOTES, "傘を貸した"]
+    assert {"傘", pair_of("貸", "し")} <= words_of("貸した傘", texts)
+
+
+def test_a_kanji_is_asked_for_when_no_note_has_it_with_that_ending() -> None:
+    assert "図" in words_of("図じゅう")
+    assert "図" not in words_of("図さ")  # a word of its own
+    assert "贈" in weigh("贈りたい").hints  # as 贈り物
+
+
+def test_a_pair_that_more_notes_hold_is_the_likelier_word() -> None:
+    texts = ["料理", "料理", "料理", "理本"]
+    shares = weigh("料理本", texts).shares
+    assert shares["料理"] > shares["理本"] > 0
+
+
+def test_times_counted_from_the_day_of_writing_say_little() -> None:
+    assert weigh("先週の地図").sum_idf == pytest.approx(weigh("地図").sum_idf)
+    assert weigh("先日、昔の地図").sum_idf == pytest.approx(weigh("地図").sum_idf)
 
 
 def test_another_form_stands_for_the_one_that_no_note_holds() -> None:
