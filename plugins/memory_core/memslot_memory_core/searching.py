@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Sequence
-from datetime import date
 from functools import partial
 
 from memslot import MemslotError, redact
@@ -112,7 +111,7 @@ class Searcher:
                 leg = lack if lack is not None else self._with_gaps(leg, snapshot)
             generation = snapshot.generation
             weighed = weigh(snapshot.db, generation.tables.words, terms)
-            asked = ranking_query(text, terms, weighed, date.today())
+            asked = ranking_query(text, terms, weighed)
             settings = self._ranking_settings(asked, leg, wanted, min_score)
             keep = None if explain else best_before_reading(asked, settings)
             gathered = self._gather(snapshot, terms, weighed, leg, settings, private=private, keep=keep)

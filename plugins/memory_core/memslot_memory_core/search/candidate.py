@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from datetime import date
 
 from memslot_memory_core.index.keyword_scripts import script_of
 from memslot_memory_core.index.terms import stems
 from memslot_memory_core.records import NamedTuple, dataclass
-from memslot_memory_core.search.dates import AskedDate, find_dates
+from memslot_memory_core.search.date_words import signs_of_dates
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from datetime import date
+
     from memslot_memory_core.index.keyword_scoring import Weighed
     from memslot_memory_core.index.terms import QueryTerms
+    from memslot_memory_core.search.dates import AskedDate
 
 
 _UNSPACED = frozenset({"han", "kana", "hangul", "thai", "lao", "khmer", "myanmar"})
@@ -80,9 +82,9 @@ class RankingQuery:
     scripts: frozenset[str] = frozenset()
 
 
-def ranking_query(query: str, terms: QueryTerms, weighed: Weighed, today: date) -> RankingQuery:
+def ranking_query(query: str, terms: QueryTerms, weighed: Weighed, today: date | None = None) -> RankingQuery:
     """Prepare a query whose terms the keyword index has weighed."""
-    dates, rest = find_dates(query, today)
+    dates, rest = _dates_in(query, today)
     said = set(stems(rest)) if dates else None
     written = {term.stem: term for term in terms.terms}
     asked = []
@@ -113,6 +115,17 @@ def ranking_query(query: str, terms: QueryTerms, weighed: Weighed, today: date) 
     kept = {term.stem for term in asked}
     phrases = tuple(pair for pair in terms.phrases if kept.issuperset(pair))
     return RankingQuery(tuple(asked), phrases, weighed.sum_idf, dates, terms.scripts)
+
+
+def _dates_in(query: str, today: date | None) -> tuple[tuple[AskedDate, ...], str]:
+    """The dates that a question names, and the question without them."""
+    if not signs_of_dates(query).may_be_a_date:
+        return (), query
+    from datetime import date
+
+    from memslot_memory_core.search.dates import find_dates
+
+    return find_dates(query, today or date.today())
 
 
 def _rarity(rows: int, frequency: int) -> float:

@@ -8,22 +8,11 @@ from datetime import date, datetime, timedelta
 from functools import cache
 
 from memslot_memory_core.records import dataclass
+from memslot_memory_core.search.date_words import DAYS_BACK, ENGLISH, LAST_WEEK, MONTHS, fold_case, signs_of_dates
 
-_MONTH_NAMES = """
-januar februar märz april mai juni juli august september oktober november dezember
-janvier février mars avril mai juin juillet août septembre octobre novembre décembre
-enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre
-janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro
-gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre
-jan feb mar apr may jun jul aug sep oct nov dec
-january february march april may june july august september october november december
-"""
-_MONTHS = {name: number for names in _MONTH_NAMES.strip().splitlines() for number, name in enumerate(names.split(), 1)}
-_MONTHS["sept"] = 9
-_ENGLISH = _MONTH_NAMES.strip().rpartition("\n")[2].replace(" ", "|")
 _WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 
-_NAME = "(?P<name>" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + r")\b\.?"
+_NAME = "(?P<name>" + "|".join(sorted(MONTHS, key=len, reverse=True)) + r")\b\.?"
 _DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th|º|\.)?"
 _YEAR = r"(?P<year>(?:19|20)\d\d)"
 _OF = r"(?:\s+(?:of|de|del|di))?"
@@ -35,7 +24,7 @@ _ABSOLUTE = (
     rf"(?<!\w){_NAME}\s+{_DAY}(?!\w)(?:,?\s*{_YEAR}(?!\d))?",
     rf"(?<!\w){_NAME},?{_OF}\s*{_YEAR}(?!\d)",
     # "may" and "march" are words, too: a month alone needs something before it.
-    rf"(?<!\w)(?:in|during|since|until|by|early|late|mid)[ -](?P<name>{_ENGLISH})(?!\w)",
+    rf"(?<!\w)(?:in|during|since|until|by|early|late|mid)[ -](?P<name>{ENGLISH})(?!\w)",
     rf"(?<!\w)(?:in|during|since|of|year|summer|winter|spring|autumn|fall)\s+{_YEAR}(?!\d)",
 )
 _RELATIVE = (
@@ -45,14 +34,6 @@ _RELATIVE = (
     r"|(?P<other>今天|今日|昨天|昨日|前天|一昨日|오늘|어제|그저께|上周|上週|先週|지난주|上个月|上個月|先月|지난달)"
 )
 _NUMBERS = {"a": 1, "an": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
-_DAYS_BACK = {
-    "today": 0, "今天": 0, "今日": 0, "오늘": 0, "yesterday": 1, "昨天": 1, "昨日": 1, "어제": 1,
-    "the day before yesterday": 2, "前天": 2, "一昨日": 2, "그저께": 2,
-}  # fmt: skip
-_LAST_WEEK = ("上周", "上週", "先週", "지난주")
-_LAST_MONTH = ("上个月", "上個月", "先月", "지난달")
-_TOLD_FROM_TODAY = ("ago", "last", "this", "past", *_DAYS_BACK, *_LAST_WEEK, *_LAST_MONTH)
-
 _HALF_LIFE_DAYS = 7.0
 """A note tells of what happened on days before it; each week later makes that half as likely."""
 
@@ -87,25 +68,12 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
 
-def _fold(text: str) -> str:
-    """A text in lower case as patterns that ignore case see it: to them "ſ" is an s, too, and "ı" and "İ" an i."""
-    return text.casefold().replace("ı", "i").replace("\u0307", "")
-
-
 def _possible(query: str) -> tuple[list[re.Pattern[str]], list[re.Pattern[str]]]:
-    """The patterns of dates written out, and of those told from today, that can match at all.
-
-    Most questions name no date, and to compile the patterns takes longer than a search. So what a pattern cannot do
-    without is looked for first.
-    """
-    folded = _fold(query)
-    digit = any(map(str.isdecimal, query))
-    year = digit and ("19" in folded or "20" in folded)
-    named = any(name in folded for name in _MONTHS)
-    unspaced = digit and any(sign in folded for sign in "年년月월")
-    needs = (year, unspaced, unspaced, digit and named, digit and named, year and named, named, year)
+    """The patterns of dates written out, and of those told from today, that can match at all."""
+    digit, year, month, unspaced, from_today = signs_of_dates(query)
+    needs = (year, unspaced, unspaced, digit and month, digit and month, year and month, month, year)
     written_out = [_compiled(each) for each, need in zip(_ABSOLUTE, needs, strict=True) if need]
-    return written_out, [_compiled(_RELATIVE)] if any(word in folded for word in _TOLD_FROM_TODAY) else []
+    return written_out, [_compiled(_RELATIVE)] if from_today else []
 
 
 def find_dates(query: str, today: date) -> tuple[tuple[AskedDate, ...], str]:
@@ -140,7 +108,7 @@ def _without(text: str, match: re.Match[str]) -> str:
 def _written_out(match: re.Match[str]) -> AskedDate | None:
     parts = match.groupdict()
     name, year = parts.get("name"), parts.get("year")
-    month = _MONTHS[_fold(name)] if name else int(parts.get("month") or 0)
+    month = MONTHS[fold_case(name)] if name else int(parts.get("month") or 0)
     day = int(parts.get("day") or 0)
     try:
         if year is None:
@@ -165,14 +133,14 @@ def _told_from(today: date, match: re.Match[str]) -> AskedDate | None:
 
 
 def _seen_from(today: date, match: re.Match[str]) -> AskedDate | None:
-    near = _fold(match["near"] or match["other"] or "")
-    if near in _DAYS_BACK:
-        day = today - timedelta(days=_DAYS_BACK[near])
+    near = fold_case(match["near"] or match["other"] or "")
+    if near in DAYS_BACK:
+        day = today - timedelta(days=DAYS_BACK[near])
         return AskedDate(day, day)
     if match["ago"]:
-        return _ago(today, _NUMBERS.get(_fold(match["ago"])) or int(match["ago"]), _fold(match["unit"]))
-    span = _fold(match["span"] or ("week" if near in _LAST_WEEK else "month"))
-    back = 0 if _fold(match["which"] or "last") == "this" else 1
+        return _ago(today, _NUMBERS.get(fold_case(match["ago"])) or int(match["ago"]), fold_case(match["unit"]))
+    span = fold_case(match["span"] or ("week" if near in LAST_WEEK else "month"))
+    back = 0 if fold_case(match["which"] or "last") == "this" else 1
     if span in _WEEKDAYS:
         day = today - timedelta(days=(today.weekday() - _WEEKDAYS.index(span)) % 7 or 7 * back)
         return AskedDate(day, day)

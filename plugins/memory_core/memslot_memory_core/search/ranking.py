@@ -12,7 +12,6 @@ from functools import cached_property, partial
 from memslot_memory_core.records import dataclass, field
 from memslot_memory_core.search import explain
 from memslot_memory_core.search.candidate import Candidate, RankingQuery
-from memslot_memory_core.search.dates import closeness_to_dates
 from memslot_memory_core.search.diversity import diversify
 from memslot_memory_core.search.evidence import Evidence, gather_evidence
 from memslot_memory_core.search.explain import Explanation
@@ -182,7 +181,7 @@ def _score(
     # Places and cosines alone are what somebody asked for who set them so.
     looks_closer = bool(query.terms) and not by_rank and weights.text > 0
     order = sorted(range(len(candidates)), key=lambda index: (-fused[index], candidates[index].id))
-    dates = [closeness_to_dates(query.dates, each.time, each.text) if query.dates else 0.0 for each in candidates]
+    dates = _closeness(candidates, query)
     dates_count = any(dates)
     looks = LOOKED_AT if dates_count else max(LOOKED_AT, settings.max_results)
     evidence = _look_closer(candidates, order[:looks], matcher, gather) if looks_closer else {}
@@ -201,6 +200,15 @@ def _score(
         aged = 1.0 if settings.half_life_days is None else decay(each.time, settings.half_life_days, settings.now)
         scored.append(_Scored(each, index, score * aged, fused[index], found, date, aged))
     return scored
+
+
+def _closeness(candidates: Sequence[Candidate], query: RankingQuery) -> list[float]:
+    """How near each candidate is to a date that was asked for."""
+    if not query.dates:
+        return [0.0] * len(candidates)
+    from memslot_memory_core.search.dates import closeness_to_dates
+
+    return [closeness_to_dates(query.dates, each.time, each.text) for each in candidates]
 
 
 def _look_closer(
