@@ -23,7 +23,6 @@ from memslot_memory_core.index.connection import (
 )
 from memslot_memory_core.index.facts import Facts
 from memslot_memory_core.index.generation import Generation
-from memslot_memory_core.index.lock import writer_lock
 from memslot_memory_core.index.schema import is_prepared, prepare, transaction
 from memslot_memory_core.records import dataclass
 
@@ -96,6 +95,8 @@ class IndexFile:
         A file that is no database, or not a whole one, is moved aside, at once or when it is found out: what it held
         can be read again.
         """
+        from memslot_memory_core.index.lock import writer_lock
+
         with writer_lock(self.file, wait_seconds=wait_seconds, cancelled=cancelled):
             if self._closed:
                 raise IndexFault("this memory is closed")
@@ -176,6 +177,8 @@ class IndexFile:
 
         The next writer builds a new one. Raises IndexBusyError when a writer is still at it after `wait_seconds`.
         """
+        from memslot_memory_core.index.lock import writer_lock
+
         with writer_lock(self.file, wait_seconds=wait_seconds):
             self.forget_readers()
             if self._damaged is not None and file_identity(self.file) == self._damaged:

@@ -13,13 +13,13 @@ from memslot_memory_core.index.schema import transaction
 from memslot_memory_core.index.vectors.choose import choose_engine, make_engine
 from memslot_memory_core.index.vectors.engine import State, VectorEngine, VectorTable
 from memslot_memory_core.index.vectors.loading import engine_of, is_usable, load
-from memslot_memory_core.index.writing import Engines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
 
     from memslot_memory_core.index.vectors.choose import Wanted
+    from memslot_memory_core.index.writing import Engines
 
     Kind = Literal["chunks", "turns"]
 
@@ -55,6 +55,8 @@ class VectorTables:
 
     def for_writing(self, db: apsw.Connection, generation: Generation) -> Engines:
         """The engines whose tables must follow each change; none where vectors are searched without tables."""
+        from memslot_memory_core.index.writing import Engines
+
         if generation.engine == "numpy" or _dims(generation) is None:
             return Engines()
         tables = dict(_tables(generation))

@@ -12,7 +12,6 @@ from functools import cached_property, partial
 from memslot_memory_core.records import dataclass, field
 from memslot_memory_core.search import explain
 from memslot_memory_core.search.candidate import Candidate, RankingQuery
-from memslot_memory_core.search.diversity import diversify
 from memslot_memory_core.search.evidence import Evidence, gather_evidence
 from memslot_memory_core.search.explain import Explanation
 from memslot_memory_core.search.fusion import Best, Weights, fuse_by_rank, fuse_weighted, places, text_score
@@ -256,6 +255,8 @@ def _joined(fused: float, evidence: Evidence | None, date: float | None, *, has_
 
 def _vary(scored: Sequence[_Scored], balance: float) -> list[_Scored]:
     """The best in an order that avoids saying things twice; the rest after them."""
+    from memslot_memory_core.search.diversity import diversify
+
     best, rest = scored[:LOOKED_AT], scored[LOOKED_AT:]
     order = diversify([each.score for each in best], [each.candidate.text for each in best], balance)
     for index, penalty in order:
