@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 from memslot import AgentStart, MemslotError, PluginContext, PromptSection, RunInfo, Session, Tool, fence, hookimpl
 
 from memslot_memory_core.backend import Backend, backend_of
-from memslot_memory_core.session_notes import SessionNotes, read_session_notes
+from memslot_memory_core.session_notes import SessionNotes, read_session_notes, says_no_more
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import click
+    from memslot import MemoryHit
 
 RECALLED = 3
 RECALL_CHARS = 1000
@@ -72,7 +75,8 @@ def before_agent_start(ctx: PluginContext, run: RunInfo) -> AgentStart | None:
     if not ctx.memory_search.enabled:
         return None
     notes, taken = _notes_at_start(ctx, run)
-    return AgentStart(prepend_context=fence([*notes, *_recalled(ctx, run)], max_chars=taken + RECALL_CHARS))
+    recalled = [f"{hit.citation}: {hit.snippet}" for hit in _recall(ctx, run) if not says_no_more(hit.snippet, notes)]
+    return AgentStart(prepend_context=fence([*notes, *recalled], max_chars=taken + RECALL_CHARS))
 
 
 def _session_notes(ctx: PluginContext) -> SessionNotes:
@@ -85,13 +89,12 @@ def _notes_at_start(ctx: PluginContext, run: RunInfo) -> tuple[list[str], int]:
     return read_session_notes(ctx.workspace, private=run.session.is_private)
 
 
-def _recalled(ctx: PluginContext, run: RunInfo) -> list[str]:
+def _recall(ctx: PluginContext, run: RunInfo) -> Sequence[MemoryHit]:
     """The best passages for a prompt; notes are private, so only where nobody listens in."""
     if not run.session.is_private or len(run.prompt.strip()) < MIN_PROMPT_CHARS:
         return []
     try:
-        outcome = backend_of(ctx).search(run.prompt, max_results=RECALLED, session=run.session)
+        return backend_of(ctx).search(run.prompt, max_results=RECALLED, session=run.session).hits
     except MemslotError as error:
         ctx.logger.warning("nothing is recalled: %s", error)
         return []
-    return [f"{hit.citation}: {hit.snippet}" for hit in outcome.hits]

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from memslot import redact, strip_recalled
 
+from memslot_memory_core.search.snippets import GAP
 from memslot_memory_core.sources.lookup import find
 from memslot_memory_core.sources.text import read_text_file
 
@@ -20,6 +21,7 @@ MAX_LINE_CHARS = 600
 _MAX_FILE_BYTES = 1024 * 1024
 _MARKER = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s+")
 _HEADING = re.compile(r"#{1,6}(?:\s|$)")
+_MOST_CONVERSATIONS = 10_000
 _AROUND_LINE = 3
 """Characters that the fence puts around each line."""
 
@@ -38,19 +40,21 @@ class SessionNotes:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._told: set[str] = set()
+        self._told: dict[str, None] = {}
 
     def first_time(self, session_id: str) -> bool:
         """Whether this conversation has not begun before in this process."""
         with self._lock:
             is_new = session_id not in self._told
-            self._told.add(session_id)
+            self._told[session_id] = None
+            if len(self._told) > _MOST_CONVERSATIONS:  # of a program that never says that one is over
+                del self._told[next(iter(self._told))]
             return is_new
 
     def forget(self, session_id: str) -> None:
         """The conversation is over; another of that name begins anew."""
         with self._lock:
-            self._told.discard(session_id)
+            self._told.pop(session_id, None)
 
 
 def read_session_notes(
@@ -77,6 +81,12 @@ def read_session_notes(
     return lines, _cost(lines)
 
 
+def says_no_more(snippet: str, lines: Sequence[str]) -> bool:
+    """Whether all that a passage shows stands among these lines already."""
+    shown = {_plain(line) for line in snippet.split("\n")} - {"", GAP}
+    return shown <= set(lines)
+
+
 def _lasting(workspace: Path) -> _Note | None:
     for name in ("MEMORY.md", "memory.md"):
         note = _read(workspace, name, keeps_end=False)
@@ -95,8 +105,12 @@ def _read(workspace: Path, path: str, *, keeps_end: bool) -> _Note | None:
     if document is None:
         return None
     text = redact(strip_recalled("\n".join(document.lines))).replace("\0", "")
-    lines = _without_empty_sections([" ".join(_MARKER.sub("", line, count=1).split()) for line in text.split("\n")])
+    lines = _without_empty_sections([_plain(line) for line in text.split("\n")])
     return _Note(path, tuple(lines), keeps_end) if lines else None
+
+
+def _plain(line: str) -> str:
+    return " ".join(_MARKER.sub("", line, count=1).split())
 
 
 def _without_empty_sections(lines: Sequence[str]) -> list[str]:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from memslot import Host, fence
-from memslot_memory_core.session_notes import read_session_notes
+from memslot_memory_core.session_notes import SessionNotes, read_session_notes
 
 TODAY = date(2026, 3, 5)
 
@@ -208,6 +208,22 @@ def test_recalled_passages_come_after_the_notes_within_their_own_budget(host: Ho
         assert "gates.md#L" in run.context
         assert "drawer" not in run.context
         assert len(run.context) <= 1000
+
+
+def test_what_was_given_at_the_start_is_not_recalled_beside_it(host: Host) -> None:
+    host.memory.sync()  # type: ignore[union-attr]
+    with host.run("what does the drawer hold, which pin?", session="talk") as run:
+        assert run.context.count("The drawer holds") == 1
+    with host.run("what does the drawer hold, which pin?", session="talk") as run:
+        assert run.context.count("The drawer holds") == 1
+        assert "MEMORY.md#L" in run.context
+
+
+def test_conversations_that_nobody_ends_are_forgotten_at_last() -> None:
+    notes = SessionNotes()
+    assert all(notes.first_time(str(number)) for number in range(10_001))
+    assert not notes.first_time("10000")
+    assert notes.first_time("0")
 
 
 def test_nothing_is_read_where_memory_is_off(workspace: Path, host: Host) -> None:
