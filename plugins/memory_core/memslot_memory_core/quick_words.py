@@ -35,11 +35,12 @@ def learn_words(file: Path, snapshot: Snapshot, embed: Embed, *, seconds: float)
     """Take in the words of chunks that were not read yet. Never raises: without the file the usual way is taken."""
     deadline = time.monotonic() + seconds
     try:
-        identity = json.dumps(snapshot.generation.identity, sort_keys=True)
-        with contextlib.closing(_open(file, f"{_FORMAT} {LEAST_COSINE} {identity}")) as db:
+        # An index that was built anew may have lost notes whose words should go, too.
+        number, identity = snapshot.generation.number, json.dumps(snapshot.generation.identity, sort_keys=True)
+        with contextlib.closing(_open(file, f"{_FORMAT} {LEAST_COSINE} {number} {identity}")) as db:
             if _read_chunks(db, snapshot, embed, deadline) and _list_similar(db, deadline):
                 with db:
-                    db.execute("UPDATE progress SET listed = 1 WHERE generation = ?", (snapshot.generation.number,))
+                    db.execute("UPDATE progress SET listed = 1 WHERE generation = ?", (number,))
     except (apsw.Error, OSError):
         return
 

@@ -228,6 +228,17 @@ def test_words_for_another_embedder_are_thrown_away(index: Index) -> None:
     _check(index)
 
 
+def test_words_of_an_index_that_was_built_anew_are_gone(index: Index) -> None:
+    index.learn()
+    db = index.snapshot.db
+    db.execute("CREATE TABLE chunks_2 AS SELECT * FROM chunks_1 WHERE text LIKE '%Maria%'")
+    index.snapshot = Snapshot(db, Generation(2, "live", {"dims": 256}, "numpy", "", 0, 0, 0, 0, 0, 0, None))
+    index.learn()
+    words = {word for (word,) in open_words(str(index.file)).execute("SELECT word FROM words")}
+    assert "maria" in words
+    assert "happiness" not in words
+
+
 def test_the_file_is_for_this_user_alone(index: Index) -> None:
     index.learn()
     assert index.file.stat().st_mode & 0o777 == 0o600
