@@ -111,6 +111,13 @@ class IndexFile:
             finally:
                 _close(db)
 
+    def stay_open(self) -> None:
+        """Keep a connection, as a search does: with the last one SQLite takes its log away, and to make that anew is a
+        third of a sync that finds nothing."""
+        if not self._idle:
+            with contextlib.suppress(apsw.Error, IndexFault), self.snapshot():
+                pass
+
     def _open_writer(self) -> apsw.Connection:
         for attempt in (1, 2):
             db = None

@@ -79,6 +79,8 @@ class Synchronizer:
                 report = self._run(db, embedder, None if force else near, force, progress, limits)
             finally:
                 self._embeddings.attach(None)
+        if not report.changed:  # and so more such looks are likely to come
+            self._index.stay_open()
         return replace(report, seconds=time.monotonic() - started)
 
     def _run(

@@ -43,6 +43,17 @@ def test_a_search_never_waits_for_a_sync(make_manager: Any) -> None:
     assert manager.search("windmill", fresh_seconds=5.0).hits
 
 
+def test_the_log_stays_between_syncs_that_find_nothing_and_goes_with_the_memory(make_manager: Any) -> None:
+    manager = make_manager()
+    write(manager, "The lighthouse is red.\n")
+    log = Path(f"{manager.place.index_file}-wal")
+    manager.sync()
+    manager.sync()
+    assert log.exists()
+    manager.close()
+    assert not log.exists()
+
+
 def test_a_search_that_could_not_take_up_changes_says_so(make_manager: Any) -> None:
     manager = make_manager()
     write(manager, "The lighthouse is red.\n")
