@@ -84,8 +84,8 @@ class Command:
     def json(self, *arguments: str, **env: str) -> Any:
         return json.loads(self.ok(*arguments, "--json", **env))
 
-    def on_a_terminal(self, *arguments: str, **env: str) -> tuple[int, str]:
-        """The exit code and everything that a pseudo-terminal shows."""
+    def on_a_terminal(self, *arguments: str, typed: str = "", **env: str) -> tuple[int, str]:
+        """The exit code and everything that a pseudo-terminal shows; `typed` waits at the keyboard."""
         ours, theirs = pty.openpty()
         process = subprocess.Popen(
             [*self.argv, *arguments],
@@ -96,6 +96,7 @@ class Command:
             stderr=theirs,
         )
         os.close(theirs)
+        os.write(ours, typed.encode())
         shown = b""
         while select.select([ours], [], [], 60)[0]:
             try:

@@ -74,7 +74,7 @@ def test_trust_can_be_revoked(memslot) -> None:
 def test_what_is_trusted_can_be_listed(memslot) -> None:
     assert memslot.json("trust", "--list") == []
     file = write_project(memslot)
-    assert memslot.json("trust") == {"path": str(file), "trusted": True}
+    assert memslot.json("trust")["trusted"] is True
     (record,) = memslot.json("trust", "--list")
     assert record["path"] == str(file)
     assert record["trustedAt"]
@@ -87,17 +87,40 @@ def test_trusting_a_project_that_has_no_config_fails(memslot) -> None:
     assert "does not exist" in done.stderr
 
 
-def test_an_untrusted_project_cannot_bring_code(memslot) -> None:
-    memslot.add_plugin("intruder", "raise SystemExit('ran')\n", kind="tool")
+def test_a_project_cannot_bring_code_trusted_or_not(memslot) -> None:
+    ran = memslot.folder / "ran"
+    memslot.add_plugin("intruder", f"open({str(ran)!r}, 'w')\n", kind="tool")
     write_project(memslot, json.dumps({"plugins": {"load": memslot.load}}))
     listed = memslot.json("plugins", "list")
     assert "intruder" not in {plugin["id"] for plugin in listed["plugins"]}
     assert any("not trusted" in warning for warning in listed["warnings"])
+    shown = memslot.ok("trust")
+    assert "plugins.load.paths" in shown
+    assert "can't bring code" in shown
     done = memslot("run", "hello", "--json")
     assert json.loads(done.stdout)["memory"] == "memory-core"
-    assert "not trusted" in done.stderr
-    memslot.ok("trust")
-    assert "intruder" in {plugin["id"] for plugin in memslot.json("plugins", "list")["plugins"]}
+    assert "plugins.load.paths was ignored" in done.stderr
+    assert not ran.exists()
+
+
+def test_trust_shows_what_it_admits_and_asks_on_a_terminal(memslot) -> None:
+    file = write_project(memslot, '{ memory: { search: { extraPaths: ["/etc"] } } }')
+    assert "outside the project" in memslot.ok("trust", "--dry-run")
+    assert memslot.json("trust", "--list") == []
+    code, shown = memslot.on_a_terminal("trust", typed="n\n")
+    assert (code, "/etc" in shown, "Trust it?" in shown) == (1, True, True)
+    assert memslot.json("trust", "--list") == []
+    assert memslot.on_a_terminal("trust", typed="y\n")[0] == 0
+    assert len(memslot.json("trust", "--list")) == 1
+    assert memslot.json("trust") == {
+        "path": str(file),
+        "trusted": True,
+        "sets": [{"key": "memory.search.extraPaths[0]", "value": "/etc", "remark": "outside the project"}],
+    }
+
+
+def test_listing_without_any_trusted_project_says_so(memslot) -> None:
+    assert memslot.ok("trust", "--list") == "No project is trusted.\n"
 
 
 def test_a_warning_never_gets_into_json(memslot) -> None:

@@ -46,7 +46,8 @@ def load_config(
     warnings: list[str] = []
     if user := read_config_file(places.config_file):
         layers.append(user)
-    if project_dir is not None and (project := _project_layer(project_dir, places, warnings)):
+    own = user.tree if user else {}
+    if project_dir is not None and (project := _project_layer(project_dir, places, own, warnings)):
         layers.append(project)
     tree = merged(*(layer.tree for layer in layers))
     checked = check_tree(tree, os.environ if env is None else env)
@@ -96,13 +97,14 @@ def _placed(finding: Finding, layers: Sequence[RawConfig], source: str) -> Confi
     return with_place(finding, source, None)
 
 
-def _project_layer(start: Path, places: Places, warnings: list[str]) -> RawConfig | None:
+def _project_layer(start: Path, places: Places, own: Mapping[str, Any], warnings: list[str]) -> RawConfig | None:
     from memslot.config.project import find_project_file, read_project_file
 
     path = find_project_file(start, places)
     if path is None:
         return None
     # Only now: most runs have no project file, and then need neither hashes nor locks.
+    from memslot.config.admission import refuse_code
     from memslot.config.trust import read_trust
 
     book = read_trust(places)
@@ -121,6 +123,11 @@ def _project_layer(start: Path, places: Places, warnings: list[str]) -> RawConfi
     layer = parse_config_bytes(project.path, project.data)
     for key in _folder_keys(layer.tree):
         _anchor(layer.tree, key, project.root)
+    for refused in refuse_code(layer.tree, own):
+        warnings.append(
+            f"{path}: {refused.key} was ignored, since a project's config can't bring code; "
+            f"if you want it, put it into your own: {refused.command}"
+        )
     return layer
 
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
+from memslot.config.admission import Request, requests
 from memslot.config.locking import locked
 from memslot.config.paths import Places, make_private_dir, write_private_file
 from memslot.config.project import ProjectFile, project_file_at, read_project_file
@@ -60,9 +61,18 @@ def read_trust(places: Places) -> TrustBook:
     return TrustBook({project.path: project for project in projects})
 
 
-def trust_project(path: Path, places: Places) -> TrustedProject:
-    """Trust a project's config file as it is now; `path` is the project folder or the file."""
+def read_requests(path: Path) -> tuple[ProjectFile, list[Request]]:
+    """A project's config file and every value it sets, to be looked at before it is trusted."""
     project = read_project_file(project_file_at(path))
+    return project, requests(parse_config_bytes(project.path, project.data).tree, project.root)
+
+
+def trust_project(path: Path, places: Places, *, seen: ProjectFile | None = None) -> TrustedProject:
+    """Trust a project's config file as it is now, or as it was when it was shown (`seen`).
+
+    `path` is the project folder or the file.
+    """
+    project = seen or read_project_file(project_file_at(path))
     parse_config_bytes(project.path, project.data)  # nobody can have read what is not a config
     record = TrustedProject(project.path, project.digest, datetime.now(UTC).isoformat(timespec="seconds"))
     try:

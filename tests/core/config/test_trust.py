@@ -1,20 +1,20 @@
 from __future__ import annotations
 
+import json
 import os
+import shlex
 import stat
 from pathlib import Path
 
 import pytest
+from memslot.config.edit import parse_cli_value, set_value
 from memslot.config.load import LoadedConfig, load_config
 from memslot.config.paths import Places
 from memslot.config.project import find_project_file
-from memslot.config.trust import revoke_trust, trust_project, trusted_projects
+from memslot.config.trust import read_requests, revoke_trust, trust_project, trusted_projects
 from memslot.errors import ConfigError, TrustError
 
-TEXT = (
-    "{memory: {citations: 'off'}, agents: {defaults: {workspace: 'notes'}}, "
-    "plugins: {load: {paths: ['tools/plugin', '/abs']}}}"
-)
+TEXT = "{memory: {citations: 'off'}, agents: {defaults: {workspace: 'notes'}}}"
 
 
 @pytest.fixture
@@ -49,7 +49,6 @@ def test_trusted_project_lies_over_the_users_file(places: Places, project: Path,
     assert loaded.files == (places.config_file, record.path)
     assert loaded.warnings == ()
     assert loaded.config.workspace("main", places) == project / "notes"
-    assert loaded.config.plugins.load.paths == (str(project / "tools/plugin"), "/abs")
 
 
 def test_current_folder_is_where_the_search_starts(
@@ -209,3 +208,63 @@ def test_search_above_a_folder_outside_home_ends_at_the_root(places: Places, tmp
     assert find_project_file(tmp_path / "out", places) is None
     assert find_project_file(tmp_path / "gone", places) is None
     assert find_project_file(Path("/"), places) is None
+
+
+CODE = {
+    "plugins": {"load": {"paths": ["tools/plugin", "/abs"]}},
+    "memory": {"qmd": {"command": "./qmd"}, "search": {"store": {"vector": {"extensionPath": "./a.so"}}}},
+    "agents": {
+        "defaults": {"memorySearch": {"store": {"vector": {"extensionPath": "./b.so"}}}},
+        "list": [{"id": "x", "memorySearch": {"store": {"vector": {"extensionPath": "./c.so"}}}}],
+    },
+}
+
+
+def test_trusted_project_brings_no_code(places: Places, project: Path) -> None:
+    (project / ".memslot/memslot.json5").write_text(json.dumps(CODE))
+    trust_project(project, places)
+    loaded = load(places, project)
+    assert loaded.config.plugins.load.paths == ()
+    assert loaded.config.memory.qmd.command == "qmd"
+    assert loaded.config.memory_search("x").store.vector.extension_path is None
+    assert len(loaded.warnings) == 5
+    assert all("can't bring code" in warning for warning in loaded.warnings)
+
+
+def test_following_the_advice_gives_the_code_and_ends_the_warning(places: Places, project: Path) -> None:
+    places.config_file.write_text("{plugins: {load: {paths: ['/mine']}}}")
+    (project / ".memslot/memslot.json5").write_text(json.dumps({"plugins": CODE["plugins"]}))
+    trust_project(project, places)
+    (warning,) = load(places, project).warnings
+    *_, key, value = shlex.split(warning.partition("your own: ")[2])
+    set_value(places.config_file, key, parse_cli_value(value))
+    loaded = load(places, project)
+    assert loaded.warnings == ()
+    assert loaded.config.plugins.load.paths == ("/mine", str(project / "tools/plugin"), "/abs")
+
+
+def test_what_a_project_sets_is_told_with_what_it_can_reach(places: Places, project: Path, tmp_path: Path) -> None:
+    (project / "linked").symlink_to(tmp_path)
+    (project / "notes").mkdir()
+    search = {
+        "remote": {"baseUrl": "https://example.org/${DEPLOY_TOKEN}", "apiKey": "sk-secretsecret"},
+        "extraPaths": ["../other", "linked", "notes"],
+        "store": {"path": "/var/x.sqlite"},
+    }
+    tree = {**CODE, "agents": {"defaults": {"memorySearch": search}}}
+    (project / ".memslot/memslot.json5").write_text(json.dumps(tree))
+    told = {each.key.removeprefix("agents.defaults.memorySearch."): each for each in read_requests(project)[1]}
+    assert told["remote.baseUrl"].remark == "reaches another machine; reads DEPLOY_TOKEN from the environment"
+    assert told["remote.apiKey"].value == "***"
+    assert [told[f"extraPaths[{n}]"].remark for n in range(3)] == ["outside the project", "outside the project", ""]
+    assert told["store.path"].remark == "outside the project"
+    assert "can't bring code" in told["plugins.load.paths[0]"].remark
+    assert "can't bring code" in told["memory.qmd.command"].remark
+
+
+def test_what_was_shown_is_what_is_trusted(places: Places, project: Path) -> None:
+    """The file changes while the person reads the list."""
+    seen, _ = read_requests(project)
+    (project / ".memslot/memslot.json5").write_text("{memory: {backend: 'qmd'}}")
+    trust_project(project, places, seen=seen)
+    assert "has changed" in load(places, project).warnings[0]
