@@ -30,7 +30,7 @@ class AutoCapture:
         self,
         remembering: Remembering,
         log: DecisionLog,
-        rules: CaptureRules = CaptureRules(),  # noqa: B008  it is frozen
+        rules: CaptureRules = CaptureRules(),
     ) -> None:
         self._remembering = remembering
         self._log = log

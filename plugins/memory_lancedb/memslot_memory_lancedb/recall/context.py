@@ -41,7 +41,7 @@ class AutoRecall:
         self,
         recalling: Recalling,
         noise: NoiseLevel,
-        limits: RecallLimits = RecallLimits(),  # noqa: B008  it is frozen
+        limits: RecallLimits = RecallLimits(),
         prepare: Callable[[], bool] = lambda: True,
         tell: Callable[[str], None] = lambda problem: None,
     ) -> None:
