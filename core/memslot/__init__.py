@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from memslot.cli.quick_record import prepare_quick as prepare_quick
     from memslot.config.model import Config as Config
     from memslot.config.paths import Places as Places
-    from memslot.config.paths import make_private_dir as make_private_dir
     from memslot.config.search_model import MemorySearch as MemorySearch
     from memslot.diagnostics import Diagnostic as Diagnostic
     from memslot.embeddings.cache import CacheKey as CacheKey
@@ -58,6 +57,8 @@ if TYPE_CHECKING:
     from memslot.embeddings.selection import Selection as Selection
     from memslot.errors import ConfigError as ConfigError
     from memslot.errors import EmbeddingCancelledError as EmbeddingCancelledError
+    from memslot.errors import FileBusyError as FileBusyError
+    from memslot.errors import FileChangedError as FileChangedError
     from memslot.errors import HookError as HookError
     from memslot.errors import InputTooLargeError as InputTooLargeError
     from memslot.errors import ManifestError as ManifestError
@@ -90,6 +91,13 @@ if TYPE_CHECKING:
     from memslot.sessions.store import SessionStore as SessionStore
     from memslot.sessions.summary import SessionSummary as SessionSummary
     from memslot.sessions.transcript import Transcript as Transcript
+    from memslot.storage.atomic import FileStamp as FileStamp
+    from memslot.storage.atomic import atomic_file as atomic_file
+    from memslot.storage.atomic import file_stamp as file_stamp
+    from memslot.storage.atomic import write_file as write_file
+    from memslot.storage.folder import make_private_dir as make_private_dir
+    from memslot.storage.lock import file_lock as file_lock
+    from memslot.storage.lock import note_lock as note_lock
     from memslot.text import clean_lines as clean_lines
     from memslot.tools import Tool as Tool
     from memslot.tools import ToolCall as ToolCall
@@ -104,7 +112,7 @@ _HOMES = {
     "cli.output": ["print_json", "print_pairs", "print_table", "say_done", "say_warning"],
     "cli.quick_record": ["prepare_quick"],
     "config.model": ["Config"],
-    "config.paths": ["Places", "make_private_dir"],
+    "config.paths": ["Places"],
     "config.search_model": ["MemorySearch"],
     "diagnostics": ["Diagnostic"],
     "embeddings.cache": ["CacheKey", "EmbeddingCache", "MemoryCache"],
@@ -126,6 +134,8 @@ _HOMES = {
     "errors": [
         "ConfigError",
         "EmbeddingCancelledError",
+        "FileBusyError",
+        "FileChangedError",
         "HookError",
         "InputTooLargeError",
         "ManifestError",
@@ -153,6 +163,9 @@ _HOMES = {
     "sessions.store": ["SessionStore"],
     "sessions.summary": ["SessionSummary"],
     "sessions.transcript": ["Transcript"],
+    "storage.atomic": ["FileStamp", "atomic_file", "file_stamp", "write_file"],
+    "storage.folder": ["make_private_dir"],
+    "storage.lock": ["file_lock", "note_lock"],
     "text": ["clean_lines"],
     "tools": ["Tool", "ToolCall", "ToolResult"],
 }

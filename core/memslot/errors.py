@@ -12,6 +12,8 @@ MemslotError
 ├── NameClashError         two active plugins register one tool, command or provider name
 ├── ToolError              a tool call went wrong
 │   └── ToolArgumentsError the arguments do not fit the tool's schema
+├── FileBusyError          another process has held a file's lock for too long
+├── FileChangedError       a file is no longer the one that was read, and was not written
 ├── EmbeddingCancelledError  somebody asked to stop before all texts were embedded
 └── ProviderError          an embedding provider cannot be used
     ├── UnknownProviderError  no active plugin registers a provider of that name
@@ -82,6 +84,14 @@ class ToolError(MemslotError):
 
 class ToolArgumentsError(ToolError):
     """The arguments do not fit the tool's parameters."""
+
+
+class FileBusyError(MemslotError):
+    """Another process has held the lock of a file for too long; nothing was written."""
+
+
+class FileChangedError(MemslotError):
+    """A file is no longer the one that was read; nothing was written."""
 
 
 class EmbeddingCancelledError(MemslotError):

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memslot.errors import ConfigError
+from memslot.storage.folder import make_private_dir as make_private_dir
+from memslot.storage.folder import sync_folder
 
 CONFIG_NAMES = ("memslot.json5", "memslot.toml", "memslot.json")
 AGENT_ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$"
@@ -101,20 +103,6 @@ def expand_home(text: str) -> Path:
         return Path(text)
 
 
-def make_private_dir(path: Path) -> Path:
-    """Create a folder, and the ones above it, for the owner's eyes only; an existing one is left as it is."""
-    missing = []
-    folder = Path(path)
-    while not folder.exists() and folder != folder.parent:
-        missing.append(folder)
-        folder = folder.parent
-    for each in reversed(missing):
-        # Path.mkdir(parents=True) gives only the last folder the mode asked for.
-        each.mkdir(mode=0o700, exist_ok=True)
-    Path(path).mkdir(exist_ok=True)  # says so when a file is in the way
-    return path
-
-
 def write_private_file(path: Path, data: bytes | str, *, mode: int = 0o600) -> None:
     """Replace a file's content in one step; after a crash at any moment it holds the old or the new.
 
@@ -138,7 +126,7 @@ def write_private_file(path: Path, data: bytes | str, *, mode: int = 0o600) -> N
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
 
 
 def remove_leftovers(path: Path) -> None:
@@ -160,22 +148,6 @@ def _keep_owner(target: Path, descriptor: int) -> None:
         return
     if stat.S_ISREG(old.st_mode) and (old.st_uid, old.st_gid) != (0, 0):
         os.fchown(descriptor, old.st_uid, old.st_gid)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the rename itself durable; a file system that cannot do this has no better way either."""
-    if not hasattr(os, "O_DIRECTORY"):
-        return
-    try:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError:
-        return
-    try:
-        os.fsync(descriptor)
-    except OSError:
-        pass
-    finally:
-        os.close(descriptor)
 
 
 def _absolute(text: str) -> Path:
