@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
+from memslot.config.keypath import KeyPath, format_key, lookup
+from memslot.config.load import LoadedConfig, load_config, parse_config, read_layers
+from memslot.config.merge import merged
 from memslot.config.paths import Places
-from memslot.config.spelling import nearest
+from memslot.config_cures import Cures
+from memslot.embeddings.selection import Selection
 from memslot.errors import ConfigError, MemslotError
 from memslot.host import Host
-from memslot.plugins.activation import NO_OWNER
+from memslot.plugins.activation import NO_OWNER, Decision
+from memslot.plugins.overview import decide_plugins, setting_problems
 
 Level = Literal["ok", "warning", "problem"]
+PROVIDER_FORMAT = "embedding-provider"
+"""The `format` of a plugin's setting that names an embedding provider."""
 
 
 @dataclass(frozen=True)
@@ -30,59 +37,102 @@ class Finding:
 def examine() -> list[Finding]:
     """Everything: places, config, plugins, memory, embeddings."""
     places = Places.from_env()
-    return [*_examine_home(places), *_examine_host(places, plugins_only=False)]
+    return _once([*_examine_home(places), *_examine_host(places, plugins_only=False)])
 
 
 def examine_plugins() -> list[Finding]:
     """Only the plugins."""
-    return list(_examine_host(Places.from_env(), plugins_only=True))
+    return _once(_examine_host(Places.from_env(), plugins_only=True))
+
+
+def _once(findings: Iterator[Finding] | list[Finding]) -> list[Finding]:
+    return list(dict.fromkeys(findings))
 
 
 def _examine_home(places: Places) -> Iterator[Finding]:
     if not places.home.is_dir():
         yield Finding("warning", "home", f"{places.home} is not there; defaults are used", "memslot init")
         return
-    if os.name == "posix" and stat.S_IMODE(places.home.stat().st_mode) & 0o077:
+    is_open = os.name == "posix" and bool(stat.S_IMODE(places.home.stat().st_mode) & 0o077)
+    if is_open:
         message = f"{places.home} can be read by other users"
         yield Finding("warning", "home", message, f"chmod 700 {places.home}")
-    elif not os.access(places.home, os.W_OK):
+    if not os.access(places.home, os.W_OK):
         yield Finding("problem", "home", f"{places.home} cannot be written", f"check who owns {places.home}")
-    else:
+    elif not is_open:
         yield Finding("ok", "home", str(places.home))
 
 
 def _examine_host(places: Places, *, plugins_only: bool) -> Iterator[Finding]:
+    """One fault must not hide the others: what is wrong in the config is told, taken out, and the rest is loaded."""
     try:
-        host = Host.load()
+        layers, warnings = read_layers(places)
+    except ConfigError as error:  # no file that could be read in part
+        yield Finding("problem", "config", str(error), f"correct {places.config_file}, then run: memslot doctor")
+        return
+    cures = Cures(places, layers)
+    tree = merged(*(layer.tree for layer in layers))
+    try:
+        loaded = load_config(places)
     except ConfigError as error:
         for problem in error.problems:
-            yield Finding("problem", "config", str(problem), f"edit {problem.file or places.config_file}")
-        if not error.problems:
-            yield Finding("problem", "config", str(error), "edit the file named here")
-        return
+            yield Finding("problem", "config", str(problem), cures.of(problem))
+        try:
+            tree = cures.without(tree, error.problems)
+            loaded = parse_config(tree)
+        except ConfigError:
+            return
+    try:
+        activation = decide_plugins(loaded, places, os.environ)
+        for slot in activation.slots:
+            if slot.error is not None:
+                fitting = [d.plugin.id for d in activation.decisions if d.plugin.kind == slot.name]
+                yield Finding("problem", slot.name, slot.error, cures.choose(f"plugins.slots.{slot.name}", fitting))
+                tree = merged(tree, {"plugins": {"slots": {slot.name: NO_OWNER}}})
+        host = Host.load(tree)
     except MemslotError as error:
         yield Finding("problem", "plugins", str(error))
         return
     with host:
-        yield from _examine_plugins(host)
+        yield from _examine_plugins(host, loaded, cures)
         if not plugins_only:
-            yield from _examine_config(host)
-            yield from _examine_memory(host)
-            yield from _examine_embeddings(host)
+            yield from _examine_config(host, warnings, cures)
+            yield from _examine_memory(host, loaded, cures)
 
 
-def _examine_config(host: Host) -> Iterator[Finding]:
-    for warning in host.warnings:
+def _examine_plugins(host: Host, loaded: LoadedConfig, cures: Cures) -> Iterator[Finding]:
+    badly_set = set()
+    for decision in host.activation.decisions:
+        if decision.code == "bad-config":
+            plugin = decision.plugin
+            badly_set.add(plugin.id)
+            for problem in loaded.entry_problems.get(plugin.id) or setting_problems(plugin, loaded):
+                yield Finding("problem", f"plugin {plugin.id}", str(problem), cures.of(problem))
+    # The last first: taking one of plugins.load.paths out moves the others.
+    for event in reversed(list(host.diagnostics)):
+        if event.stage == "activation" and event.plugin in badly_set:
+            continue
+        level: Level = "problem" if event.level == "error" else "warning"
+        action = cures.of_load_path(event.message) or f"memslot plugins disable {event.plugin}"
+        yield Finding(level, f"plugin {event.plugin}", f"{event.stage}: {event.message}", action)
+    off = len(host.activation.decisions) - len(host.plugins)
+    running = ", ".join(host.plugins) or "none"
+    yield Finding("ok", "plugins", f"running: {running}" + (f"; {off} not running" if off else ""))
+
+
+def _examine_config(host: Host, warnings: Sequence[str], cures: Cures) -> Iterator[Finding]:
+    for warning in warnings:
         yield Finding("warning", "config", warning)
     installed = {decision.plugin.id for decision in host.activation.decisions}
     for unknown in sorted(set(host.config.plugins.entries) - installed):
-        message = f"plugins.entries.{unknown} is set, but no such plugin is installed"
-        yield Finding("warning", "config", message, f"memslot config unset plugins.entries.{unknown}")
+        key = f"plugins.entries.{unknown}"
+        yield Finding("warning", "config", f"{key} is set, but no such plugin is installed", cures.unset(key))
     for key, names in (("allow", host.config.plugins.allow), ("deny", host.config.plugins.deny)):
-        for unknown in sorted(set(names) - installed):
-            meant = nearest(unknown, installed)
-            hint = f'did you mean "{meant}"?' if meant else f"memslot config get plugins.{key}"
-            yield Finding("warning", "config", f'plugins.{key} names "{unknown}", which is not installed', hint)
+        # The last first: taking one out moves the others.
+        for index, name in reversed(list(enumerate(names))):
+            if name not in installed:
+                message = f'plugins.{key} names "{name}", which is not installed'
+                yield Finding("warning", "config", message, cures.correct(f"plugins.{key}[{index}]", name, installed))
     file = host.places.config_file
     if file.exists():
         yield Finding("ok", "config", str(file))
@@ -91,35 +141,86 @@ def _examine_config(host: Host) -> Iterator[Finding]:
         yield Finding(level, "config", f"{file} is not there; defaults are used")
 
 
-def _examine_plugins(host: Host) -> Iterator[Finding]:
-    for event in host.diagnostics:
-        level: Level = "problem" if event.level == "error" else "warning"
-        action = f"memslot plugins info {event.plugin}, or memslot plugins disable {event.plugin}"
-        yield Finding(level, f"plugin {event.plugin}", f"{event.stage}: {event.message}", action)
-    off = len(host.activation.decisions) - len(host.plugins)
-    running = ", ".join(host.plugins) or "none"
-    yield Finding("ok", "plugins", f"running: {running}" + (f"; {off} not running" if off else ""))
+def _examine_memory(host: Host, loaded: LoadedConfig, cures: Cures) -> Iterator[Finding]:
+    """The memory and its embedder, which both know of a provider that fails: it is told once."""
+    providers = list(_examine_provider_names(host, loaded.tree, cures))
+    selection = host.select_embedder()
+    yield from _examine_slot(host, selection)
+    yield from providers
+    if not any(f'is "{selection.requested}"' in finding.message for finding in providers):
+        yield from _examine_embeddings(selection, cures)
 
 
-def _examine_memory(host: Host) -> Iterator[Finding]:
+def _examine_slot(host: Host, selection: Selection) -> Iterator[Finding]:
     slot = host.config.plugins.slots.memory
     if slot == NO_OWNER:  # somebody who turned memory off knows that it is off
-        yield Finding("ok", "memory", "turned off by plugins.slots.memory")
+        if host.activation.slot("memory").error is None:
+            yield Finding("ok", "memory", "turned off by plugins.slots.memory")
         return
     if host.memory is None:
-        action = f"memslot plugins enable {slot}, or memslot plugins list"
-        yield Finding("problem", "memory", host.memory_problem or "there is no memory", action)
+        decision = next((d for d in host.activation.decisions if d.plugin.id == slot), None)
+        if decision is None or decision.code not in ("bad-config", "broken"):  # those are told with the plugins
+            action = _way_to_run(decision) if decision else "memslot plugins list"
+            yield Finding("problem", "memory", host.memory_problem or "there is no memory", action)
         return
     status = host.memory_status()
     for problem in status.problems:
-        yield Finding("problem", "memory", f"{host.memory_owner}: {problem}")
+        if selection.provider is None and selection.reason in problem:
+            continue
+        message, _, action = problem.partition("; run: ")
+        yield Finding("problem", "memory", f"{host.memory_owner}: {message}", action or None)
     if status.is_healthy:
         counts = ", ".join(f"{name}: {number}" for name, number in status.counts.items())
         yield Finding("ok", "memory", f"{host.memory_owner} owns the slot" + (f" ({counts})" if counts else ""))
 
 
-def _examine_embeddings(host: Host) -> Iterator[Finding]:
-    selection = host.select_embedder()
+def _way_to_run(decision: Decision) -> str:
+    if decision.code == "plugins-off":
+        is_env = "MEMSLOT_DISABLE_PLUGINS" in decision.reason
+        return "unset MEMSLOT_DISABLE_PLUGINS" if is_env else "memslot config set plugins.enabled true"
+    if decision.code == "not-loaded":
+        return "unset MEMSLOT_LOAD_PLUGINS"
+    return f"memslot plugins enable {decision.plugin.id}"
+
+
+def _examine_provider_names(host: Host, tree: Any, cures: Cures) -> Iterator[Finding]:
+    """Every provider that the config names, for any agent, is one that some running plugin brings."""
+    owners = {name: d for d in reversed(host.activation.decisions) for name in d.plugin.providers}
+    known = {"auto", NO_OWNER, *owners, *(spec.id for spec in host.embedding_providers.specs)}
+    for key, name in _provider_names(host, tree):
+        if name not in known:
+            message = f'{key} is "{name}", which no plugin brings; there are: {", ".join(sorted(known))}'
+            yield Finding("problem", "embeddings", message, cures.correct(key, name, known))
+        elif name in owners and not owners[name].runs:
+            plugin_id, reason = owners[name].plugin.id, owners[name].reason
+            message = f'{key} is "{name}", which comes with {plugin_id}, which does not run: {reason}'
+            yield Finding("problem", "embeddings", message, _way_to_run(owners[name]))
+
+
+def _provider_names(host: Host, tree: Any) -> Iterator[tuple[str, str]]:
+    """Each provider that the config names outright, with its key; a plugin's setting is one by its `format`."""
+    agents = lookup(tree, ("agents", "list"))
+    places: list[KeyPath] = [("memory", "search"), ("agents", "defaults", "memorySearch")]
+    places += [("agents", "list", n, "memorySearch") for n in range(len(agents) if isinstance(agents, list) else 0)]
+    paths: list[KeyPath] = [(*place, name) for place in places for name in ("provider", "fallback")]
+    for plugin in host.activation.running:
+        prefix = ("plugins", "entries", plugin.id, "config")
+        paths += [(*prefix, *path) for path in _settings_of_format(plugin.config_schema, PROVIDER_FORMAT)]
+    for path in paths:
+        value = lookup(tree, path)
+        if isinstance(value, str) and "${" not in value:
+            yield format_key(path), value
+
+
+def _settings_of_format(schema: Any, wanted: str) -> Iterator[KeyPath]:
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    for name, inner in properties.items() if isinstance(properties, Mapping) else ():
+        if isinstance(inner, Mapping) and inner.get("format") == wanted:
+            yield (name,)
+        yield from ((name, *path) for path in _settings_of_format(inner, wanted))
+
+
+def _examine_embeddings(selection: Selection, cures: Cures) -> Iterator[Finding]:
     if selection.provider is not None and not selection.is_degraded:
         yield Finding("ok", "embeddings", f"{selection.provider.id} ({selection.provider.model}): {selection.reason}")
         return
@@ -134,4 +235,5 @@ def _examine_embeddings(host: Host) -> Iterator[Finding]:
     elif selection.requested == "auto":
         yield Finding("warning", "embeddings", message)
     else:
-        yield Finding("problem", "embeddings", message, "memslot config get agents.defaults.memorySearch.provider")
+        action = f"do what it asks for, or: {cures.put('agents.defaults.memorySearch.provider', 'auto')}"
+        yield Finding("problem", "embeddings", message, action)

@@ -42,6 +42,14 @@ def load_config(
     places: Places, *, project_dir: Path | None = HERE, env: Mapping[str, str] | None = None
 ) -> LoadedConfig:
     """Read and check all layers; a project's config is looked for from `project_dir` upwards, if any."""
+    layers, warnings = read_layers(places, project_dir=project_dir)
+    tree = merged(*(layer.tree for layer in layers))
+    checked = check_tree(tree, os.environ if env is None else env)
+    return _loaded(checked, tree, layers, warnings, str(places.config_file))
+
+
+def read_layers(places: Places, *, project_dir: Path | None = HERE) -> tuple[list[RawConfig], list[str]]:
+    """The files that count, the deciding one last, and warnings about those that don't."""
     layers: list[RawConfig] = []
     warnings: list[str] = []
     if user := read_config_file(places.config_file):
@@ -49,9 +57,7 @@ def load_config(
     own = user.tree if user else {}
     if project_dir is not None and (project := _project_layer(project_dir, places, own, warnings)):
         layers.append(project)
-    tree = merged(*(layer.tree for layer in layers))
-    checked = check_tree(tree, os.environ if env is None else env)
-    return _loaded(checked, tree, layers, warnings, str(places.config_file))
+    return layers, warnings
 
 
 def parse_config(

@@ -46,7 +46,8 @@ def look_over(
     """
     generation, db = snapshot.generation, snapshot.db
     health = Health()
-    counts = health.counts = _counted(db, generation)
+    counts = _counted(db, generation)
+    health.counts = {name: counts[name] for name in ("files", "chunks", "words", "vectors", "embeddings")}
     mismatch = find_mismatch(db, generation, wanted, embedder)
     if mismatch is not None:
         health.problems.append(f"{mismatch.sentence}; build it with: memslot memory index --force")
