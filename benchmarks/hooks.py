@@ -30,7 +30,7 @@ NOTES = 200
 PASS, CLICK, MODELS = "python -c pass", "import click", "import pluggy, pydantic"
 GOAL = 8.0
 """Nobody notices a tenth of a second before a model's answer."""
-QUICK = "from memslot_mcp_server.quick import main; main()"
+HOOK_CLIENT = "from memslot_mcp_server.hook_client import main; main()"
 """What pip writes as the command `memslot-hook`."""
 SUBJECTS = ("harbour", "orchid", "billing", "compiler", "kitchen", "train", "database", "garden")
 
@@ -71,7 +71,7 @@ def make_commands(transcript: Path) -> list[Command]:
     def hook(event: str, expects: str, **payload: str) -> list[Command]:
         told = json.dumps({"session_id": "bench", "transcript_path": str(transcript), "cwd": "/", **payload}).encode()
         alone = (sys.executable, "-m", "memslot", "hook", "claude-code", event)
-        beside = (sys.executable, "-c", QUICK, "claude-code", event)
+        beside = (sys.executable, "-c", HOOK_CLIENT, "claude-code", event)
         return [
             Command(f"hook {event}", alone, told, expects),
             Command(f"hook {event}, beside a server", beside, told, expects),

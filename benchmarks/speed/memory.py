@@ -4,7 +4,7 @@
     python benchmarks/speed/memory.py --million     1,000,000 chunks as well: an hour, and 10 GB of disk
     python benchmarks/speed/memory.py --quick       1,000 chunks, few rounds
     python benchmarks/speed/memory.py --sizes 10000 other sizes
-    python benchmarks/speed/memory.py --only search one part: search, build, sync or cold; may be given again
+    python benchmarks/speed/memory.py --only search one part: search, build or sync; may be given again
     python benchmarks/speed/memory.py --json FILE   write the numbers, too
 
 The notes are invented (see corpus.py, seed 7): ten chunks each, words used as unevenly as a language's are; questions
@@ -32,12 +32,12 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from corpus import SEED, Language, Vectors, write_notes
-from memory_cold import measure_cold, measure_memory
+from memory_footprint import measure_memory
 from memory_index import measure_building, measure_no_change, measure_one_change
 from memory_search import measure_search, open_memory
 from ratios import Ratio, publish
 
-PARTS = ("search", "build", "sync", "cold")
+PARTS = ("search", "build", "sync")
 CHUNKS_EACH = 10
 MOST_BUILT = 10_000
 """Chunks up to which the speed of building is measured; beyond that it takes minutes and says the same."""
@@ -97,9 +97,6 @@ def main() -> None:
             ratios += measure_size(size, parts, rounds, questions, taken, remarks)
     if "sync" in parts:
         ratios += measure_sync(rounds, taken, quick=options.quick)
-    if "cold" in parts:
-        with tempfile.TemporaryDirectory() as name:
-            ratios += measure_cold(Path(name), Language(random.Random(SEED)), 2 * rounds, taken)
     publish(ratios, taken, rounds=rounds, file=options.json, remark=f"; processor time; seed {SEED}")
     print()
     for remark in remarks:

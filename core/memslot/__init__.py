@@ -7,13 +7,11 @@ they are first used, so that `import memslot` costs next to nothing.
 from __future__ import annotations
 
 import importlib
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from memslot.agent.compaction import CompactionFlush as CompactionFlush
     from memslot.agent.compaction import FlushTurn as FlushTurn
     from memslot.agent.compaction import count_tokens as count_tokens
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
     from memslot.cli.output import print_table as print_table
     from memslot.cli.output import say_done as say_done
     from memslot.cli.output import say_warning as say_warning
-    from memslot.cli.quick_record import prepare_quick as prepare_quick
     from memslot.config.model import Config as Config
     from memslot.config.paths import Places as Places
     from memslot.config.search_model import MemorySearch as MemorySearch
@@ -52,8 +49,6 @@ if TYPE_CHECKING:
     from memslot.embeddings.jobs import BatchState as BatchState
     from memslot.embeddings.jobs import embed_in_batches as embed_in_batches
     from memslot.embeddings.pipeline import EmbeddingPipeline as EmbeddingPipeline
-    from memslot.embeddings.quick_query import QuickTwin as QuickTwin
-    from memslot.embeddings.quick_twin import HasQuickTwin as HasQuickTwin
     from memslot.embeddings.selection import Selection as Selection
     from memslot.errors import ConfigError as ConfigError
     from memslot.errors import EmbeddingCancelledError as EmbeddingCancelledError
@@ -110,7 +105,6 @@ _HOMES = {
     "agent.prompt": ["PromptSection"],
     "agent.run": ["AgentRun", "AsyncAgentRun"],
     "cli.output": ["print_json", "print_pairs", "print_table", "say_done", "say_warning"],
-    "cli.quick_record": ["prepare_quick"],
     "config.model": ["Config"],
     "config.paths": ["Places"],
     "config.search_model": ["MemorySearch"],
@@ -128,8 +122,6 @@ _HOMES = {
     ],
     "embeddings.jobs": ["BatchJobs", "BatchState", "embed_in_batches"],
     "embeddings.pipeline": ["EmbeddingPipeline"],
-    "embeddings.quick_query": ["QuickTwin"],
-    "embeddings.quick_twin": ["HasQuickTwin"],
     "embeddings.selection": ["Selection"],
     "errors": [
         "ConfigError",

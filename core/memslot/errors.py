@@ -27,8 +27,8 @@ A message is one sentence for a person: what is wrong, why, and what to do next.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memslot.config.problems import ConfigProblem
 

@@ -48,8 +48,6 @@ def test_a_quick_run_reports_every_metric(quick: tuple[dict[str, Any], str]) -> 
         ("no-change sync", "stat walk"),
         ("no-change sync", "stat walk, os.path.join"),
         ("one changed file", "in 100"),
-        ("cold search by keywords", 'python -c "import apsw"'),
-        ("cold search", 'python -c "import apsw"'),
     }
     assert all(each["metric"] in printed for each in result["ratios"])
     assert "1,000 chunks: vectors are searched by" in printed

@@ -9,15 +9,11 @@ def main() -> None:
     import os
     import sys
 
-    from memslot.cli import quick
-
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a character gets its code, not a traceback.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        if quick.answer(sys.argv[1:]):
-            os._exit(0)  # all is said and closed; taking Python apart would take a tenth of the time again
         from memslot.cli import plugin_commands
         from memslot.cli.app import app
         from memslot.errors import MemslotError
@@ -26,12 +22,6 @@ def main() -> None:
 
     try:
         app.main(prog_name="memslot", color=False if os.environ.get("NO_COLOR") else None)
-    except SystemExit as end:
-        if end.code in (None, 0) and plugin_commands.running is not None:
-            from memslot.cli.quick_record import write_records
-
-            write_records()
-        raise
     except Exception as error:
         owner = plugin_commands.running
         if owner is None and isinstance(error, OSError) and _is_full_output(error):

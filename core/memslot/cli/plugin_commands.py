@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from memslot.plugins.info import Command, PluginInfo
+    from memslot.plugins.info import Command
     from memslot.plugins.overview import Overview
 
 running: str | None = None
@@ -55,16 +55,15 @@ def load_plugin_command(ctx: click.Context, name: str) -> click.Command | None:
                 f"switch it on with: memslot plugins enable {plugin.id}"
             )
         return None
-    return _load(ctx, overview, owner, name)
+    return _load(ctx, owner.id, name)
 
 
 def _names(commands: tuple[Command, ...]) -> set[str]:
     return {command.name for command in commands}
 
 
-def _load(ctx: click.Context, overview: Overview, plugin: PluginInfo, name: str) -> click.Command:
+def _load(ctx: click.Context, plugin_id: str, name: str) -> click.Command:
     global running
-    plugin_id = plugin.id
     from memslot.cli.output import keep_log_quiet, results_apart, say_warning
     from memslot.host import Host
 
@@ -73,15 +72,10 @@ def _load(ctx: click.Context, overview: Overview, plugin: PluginInfo, name: str)
         host = ctx.with_resource(Host.load(agent=ctx.find_root().params.get("agent")))
         ctx.obj = host  # for a command that is about the host itself
         command = host.plugin_commands(plugin_id).get(name)
-    warnings = (*host.warnings, *(str(event) for event in host.diagnostics))
-    for warning in warnings:
+    for warning in (*host.warnings, *(str(event) for event in host.diagnostics)):
         say_warning(warning)
     if command is None:
         why = host.failure(plugin_id) or "it did not register it"
         raise click.ClickException(f'the plugin {plugin_id} does not give the command "{name}": {why}')
     running = plugin_id
-    if plugin.quick and not warnings:
-        from memslot.cli.quick_record import stand_on
-
-        stand_on(overview, plugin)
     return command

@@ -7,12 +7,9 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any
 
 from memslot import __version__
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 Fingerprint = tuple[int, int, int, int] | None
 

@@ -34,7 +34,6 @@ class PluginInfo:
     tools: tuple[str, ...] = ()
     commands: tuple[Command, ...] = ()
     providers: tuple[str, ...] = ()
-    quick: Mapping[str, str] = field(default_factory=dict)
     required_extras: tuple[str, ...] = ()
     required_env: tuple[str, ...] = ()
     problem: str | None = None

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic.alias_generators import to_camel
 
 from memslot.config.sensitive import shown
@@ -29,8 +29,6 @@ _NO_SETTINGS: dict[str, Any] = {"type": "object", "additionalProperties": False}
 
 
 CommandName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,31}$")]
-QuickCommand = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,31}( [a-z][a-z0-9-]{0,31})?$")]
-QuickEntry = Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")]
 
 
 class _Part(BaseModel):
@@ -62,11 +60,6 @@ class Provides(_Part):
         default=[], description="Commands it adds to `memslot`: a name, or a name with one line of help."
     )
     providers: list[str] = Field(default=[], description="Ids of the embedding providers it registers.")
-    quick: dict[QuickCommand, QuickEntry] = Field(
-        default={},
-        description="Commands of its own that it can answer without the host being loaded: `command subcommand`, "
-        "with the `package.module:function` that does.",
-    )
 
     @field_validator("commands")
     @classmethod
@@ -76,14 +69,6 @@ class Provides(_Part):
             if name in RESERVED_COMMANDS:
                 raise ValueError(f'holds "{name}", which is a command of memslot itself')
         return value
-
-    @model_validator(mode="after")
-    def _quick_are_its_own(self) -> Provides:
-        own = {hint if isinstance(hint, str) else hint.name for hint in self.commands}
-        for command in self.quick:
-            if command.split()[0] not in own:
-                raise ValueError(f'quick holds "{command}", which is no command of this plugin')
-        return self
 
 
 class Requires(_Part):
@@ -224,7 +209,6 @@ def describe(manifest: Manifest, *, entry: str, origin: str, root: Path, distrib
         tools=tuple(manifest.provides.tools),
         commands=commands,
         providers=tuple(manifest.provides.providers),
-        quick=manifest.provides.quick,
         required_extras=tuple(manifest.requires.extras),
         required_env=tuple(manifest.requires.env),
     )

@@ -7,7 +7,7 @@ import (pydantic, pluggy, importlib.metadata) are imported only where something 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from memslot.config.paths import Places, expand_home
 from memslot.config.project import find_project_file
 from memslot.plugins.activation import Activation, Decision, Rules, Slot, decide_activation, environment_rules
 from memslot.plugins.cache import Cache
-from memslot.plugins.fingerprints import Fingerprint, fingerprint, installed_fingerprint, search_path
+from memslot.plugins.fingerprints import fingerprint, installed_fingerprint, search_path
 from memslot.plugins.info import Catalog, PluginInfo
 
 if TYPE_CHECKING:
@@ -29,16 +29,10 @@ _HARMLESS = frozenset({"$schema", "$comment", "title", "description", "type", "p
 
 @dataclass(frozen=True)
 class Overview:
-    """Every plugin with its decision, the slots, and what the config loader warned about.
-
-    It holds as long as the files it came from keep the fingerprints in `watched`, which were taken before, and the
-    variables in `env_names` their values.
-    """
+    """Every plugin with its decision, the slots, and what the config loader warned about."""
 
     activation: Activation
     warnings: tuple[str, ...]
-    watched: Mapping[str, Fingerprint] = field(default_factory=dict)
-    env_names: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -48,8 +42,6 @@ class Overview:
             ],
             "slots": [asdict(slot) for slot in self.activation.slots],
             "warnings": list(self.warnings),
-            "watched": dict(self.watched),
-            "envNames": list(self.env_names),
         }
 
     @classmethod
@@ -58,8 +50,7 @@ class Overview:
             Decision(PluginInfo.from_json(d["plugin"]), d["runs"], d["code"], d["reason"]) for d in data["decisions"]
         )
         slots = tuple(Slot(**slot) for slot in data["slots"])
-        watched = {path: None if kept is None else tuple(kept) for path, kept in data["watched"].items()}
-        return cls(Activation(decisions, slots), tuple(data["warnings"]), watched, tuple(data["envNames"]))
+        return cls(Activation(decisions, slots), tuple(data["warnings"]))
 
 
 def read_overview(places: Places, env: Mapping[str, str]) -> Overview:
@@ -79,7 +70,7 @@ def read_overview(places: Places, env: Mapping[str, str]) -> Overview:
     loaded = load_config(places, env=env)
     catalog = find_plugins(loaded, places, env)
     watched.update(catalog.watched)
-    overview = Overview(_decide(catalog, loaded, env), loaded.warnings, watched, tuple(sorted(loaded.env_names)))
+    overview = Overview(_decide(catalog, loaded, env), loaded.warnings)
     cache.put("overview", key, overview.to_json(), watched=watched.items(), env=env, env_names=loaded.env_names)
     return overview
 

@@ -119,7 +119,7 @@ class MemoryManager:
             return unavailable("memory search is switched off", "set memorySearch.enabled to true")
         try:
             without_vectors = self._freshen(fresh_seconds)
-            found = self._searcher.find(
+            return self._searcher.find(
                 query,
                 max_results=max_results,
                 min_score=min_score,
@@ -128,7 +128,6 @@ class MemoryManager:
                 stale=self._staleness(),
                 without_vectors=without_vectors,
             )
-            return found.to_outcome()
         except DAMAGE:
             return self._search_after_repair(query, max_results, min_score, private, explain)
         except apsw.SQLError as error:
@@ -158,7 +157,7 @@ class MemoryManager:
             self._index.discard(wait_seconds=FIRST_INDEX_SECONDS)
             self._upkeep.request()
             self._upkeep.wait(FIRST_INDEX_SECONDS)
-            found = self._searcher.find(
+            return self._searcher.find(
                 query,
                 max_results=max_results,
                 min_score=min_score,
@@ -166,7 +165,6 @@ class MemoryManager:
                 explain=explain,
                 stale=self._staleness() or "the index was damaged and is built again from the notes",
             )
-            return found.to_outcome()
         except Exception as error:
             return unavailable(
                 f"the index is damaged and could not be built again: {plain_error(error)}",

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING, Any, Literal
 
 from memslot import MemslotError, clean_lines
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Literal
-
     from memslot import MemoryHit, MemorySearchOutcome, Session
-
-    from memslot_memory_core.found import Found, Hit
 
     Citations = Literal["auto", "on", "off"]
 
@@ -29,7 +25,7 @@ def does_cite(citations: Citations, session: Session) -> bool:
     return citations == "on" or (citations == "auto" and session.is_private)
 
 
-def outcome_json(outcome: MemorySearchOutcome | Found, *, cites: bool, footer: bool = True) -> dict[str, Any]:
+def outcome_json(outcome: MemorySearchOutcome, *, cites: bool, footer: bool = True) -> dict[str, Any]:
     """A search's outcome under the keys that agents and scripts rely on; with a `footer` snippets name their source."""
     if outcome.mode == "unavailable":
         return {
@@ -57,7 +53,7 @@ def outcome_json(outcome: MemorySearchOutcome | Found, *, cites: bool, footer: b
     }
 
 
-def _hit_json(hit: MemoryHit | Hit, cites: bool, footer: bool) -> dict[str, Any]:
+def _hit_json(hit: MemoryHit, cites: bool, footer: bool) -> dict[str, Any]:
     result: dict[str, Any] = {
         "path": hit.path,
         "startLine": hit.start_line,
@@ -73,7 +69,7 @@ def _hit_json(hit: MemoryHit | Hit, cites: bool, footer: bool) -> dict[str, Any]
     return result
 
 
-def hit_lines(hit: MemoryHit | Hit) -> tuple[str, str]:
+def hit_lines(hit: MemoryHit) -> tuple[str, str]:
     """A hit for people to read: the line above it, and its text. Notes may hold anything, so control characters go."""
     return clean_lines(f"{hit.citation}  {hit.score:.2f}"), clean_lines(hit.snippet)
 

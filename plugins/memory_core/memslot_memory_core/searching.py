@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from memslot import MemslotError, redact
+from memslot import MemoryHit, MemorySearchOutcome, MemslotError, redact
 
-from memslot_memory_core.found import Found, Hit
 from memslot_memory_core.index.facts import Facts
 from memslot_memory_core.index.generation import Generation
 from memslot_memory_core.index.identity import Identity
@@ -17,7 +17,6 @@ from memslot_memory_core.index.keywords import weigh
 from memslot_memory_core.index.store import IndexFile, Snapshot
 from memslot_memory_core.index.terms import QueryTerms, query_terms
 from memslot_memory_core.outcome import age, counted
-from memslot_memory_core.records import dataclass
 from memslot_memory_core.search.candidate import RankingQuery, ranking_query
 from memslot_memory_core.search.evidence import gather_evidence
 from memslot_memory_core.search.fusion import Best, choose_weights
@@ -26,10 +25,7 @@ from memslot_memory_core.search.matching import Matcher
 from memslot_memory_core.search.ranking import Ranked, RankedChunk, RankingSettings, best_before_reading, rank
 from memslot_memory_core.search.snippets import make_snippet
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from memslot import EmbeddingPipeline, EmbeddingProvider, MemorySearch, SearchAdvice, Selection
 
     from memslot_memory_core.embedder import EmbedderChoice
@@ -67,16 +63,13 @@ class Searcher:
         embedder: EmbedderChoice,
         vectors: VectorTables,
         settings: MemorySearch,
-        *,
-        read_texts: Callable[[EmbeddingProvider | None], Gather] | None = None,
     ) -> None:
-        """`read_texts` says how texts are looked into, with a provider that gives vectors of words if there is one."""
         self._index = index
         self._sources = sources
         self._embedder = embedder
         self._vectors = vectors
         self._settings = settings
-        self._read_texts = read_texts or _Remembering()
+        self._words: tuple[EmbeddingProvider, WordVectors] | None = None
         self._fitting: tuple[EmbeddingPipeline, int] | None = None
         """The last pipeline and the generation whose vectors can be compared."""
         self.query_failure: str | None = None
@@ -92,7 +85,7 @@ class Searcher:
         explain: bool = False,
         stale: str | None = None,
         without_vectors: str | None = None,
-    ) -> Found:
+    ) -> MemorySearchOutcome:
         """What fits, best first. It names the legs that ran and says what did not, and why.
 
         `without_vectors` is a reason not to ask the provider now.
@@ -119,7 +112,7 @@ class Searcher:
         matcher = Matcher(asked.terms, asked.phrases)
         hits = [self._hit(each, matcher, explain) for each in ranked.results]
         warning, action = _remarks(leg, hits, ranked, generation)
-        return Found(
+        return MemorySearchOutcome(
             hits=hits,
             mode=_mode(leg, terms, self._settings),
             provider=selection.provider.id if leg.vector is not None and selection.provider else None,
@@ -153,7 +146,7 @@ class Searcher:
         self.query_failure = None
         if pipeline.is_zero(row):
             return _VectorLeg(why_not=_keywords_only("the provider finds nothing to embed in the query"))
-        return _VectorLeg(_little_endian(row), self._embedder.advice)
+        return _VectorLeg(row.astype("<f4").tobytes(), self._embedder.advice)
 
     def _unfit(self, snapshot: Snapshot, pipeline: EmbeddingPipeline) -> _VectorLeg | None:
         """Why no vector of this pipeline can be compared with those of the index; None where it can."""
@@ -248,19 +241,25 @@ class Searcher:
 
     def _looking(self, leg: _VectorLeg, pipeline: EmbeddingPipeline | None) -> Gather:
         """How to look for the query in texts; similar words count where their vectors cost next to nothing."""
-        has_words = leg.vector is not None and pipeline is not None and self._embedder.knows_words
-        return self._read_texts(pipeline.provider if has_words and pipeline is not None else None)
+        if leg.vector is None or pipeline is None or not self._embedder.knows_words:
+            return gather_evidence
+        provider, words = pipeline.provider, self._words
+        if words is None or words[0] is not provider:
+            from memslot_memory_core.search.word_vectors import WordVectors
+
+            self._words = words = (provider, WordVectors(provider.embed_documents))
+        return partial(gather_evidence, words=words[1])
 
     # Results
 
-    def _hit(self, chunk: RankedChunk, matcher: Matcher, explain: bool) -> Hit:
+    def _hit(self, chunk: RankedChunk, matcher: Matcher, explain: bool) -> MemoryHit:
         found = chunk.candidate
         lines = found.text.split("\n")
         numbers = [min(found.start_line + offset, found.end_line) for offset in range(len(lines))]
         shares: Sequence[float] = chunk.evidence.lines if chunk.evidence is not None else [0.0] * len(lines)
         limit = self._settings.query.snippet_max_chars
         snippet = make_snippet(found.text, shares, matcher, limit, numbers=numbers)
-        return Hit(
+        return MemoryHit(
             path=found.path,
             score=round(chunk.score, 4),
             snippet=redact(snippet.text)[:limit],
@@ -269,31 +268,6 @@ class Searcher:
             end_line=found.end_line,
             explanation=chunk.explanation.to_json() if explain else None,
         )
-
-
-class _Remembering:
-    """Looks into texts, and remembers their words and the vectors of these for the next search."""
-
-    def __init__(self) -> None:
-        self._words: tuple[EmbeddingProvider, WordVectors] | None = None
-
-    def __call__(self, provider: EmbeddingProvider | None) -> Gather:
-        if provider is None:
-            return gather_evidence
-        words = self._words
-        if words is None or words[0] is not provider:
-            from memslot_memory_core.search.word_vectors import WordVectors
-
-            self._words = words = (provider, WordVectors(provider.embed_documents))
-        return partial(gather_evidence, words=words[1])
-
-
-def _little_endian(row: Any) -> bytes:
-    """The bytes of a row of 32-bit numbers, an array of numpy's or of Python's own, as the index has them."""
-    blob: bytes = row.tobytes()
-    if sys.byteorder == "little":
-        return blob
-    return b"".join(blob[place : place + 4][::-1] for place in range(0, len(blob), 4))
 
 
 def _mode(leg: _VectorLeg, terms: QueryTerms, settings: MemorySearch) -> str:
@@ -306,8 +280,8 @@ def _keywords_only(why: str) -> str:
     return f"searched by keywords only: {why}"
 
 
-def _nothing_indexed(sources: Sources, private: bool, stale: str | None) -> Found:
-    return Found(
+def _nothing_indexed(sources: Sources, private: bool, stale: str | None) -> MemorySearchOutcome:
+    return MemorySearchOutcome(
         hits=[],
         mode="keywords",
         warning=f"nothing is indexed yet of {sources.workspace}" if private else "nothing is indexed yet",
@@ -317,7 +291,7 @@ def _nothing_indexed(sources: Sources, private: bool, stale: str | None) -> Foun
 
 
 def _remarks(
-    leg: _VectorLeg, hits: Sequence[Hit], ranked: Ranked, generation: Generation
+    leg: _VectorLeg, hits: Sequence[MemoryHit], ranked: Ranked, generation: Generation
 ) -> tuple[str | None, str | None]:
     """The warning and the action: what the vectors lack, what no hits mean, that poor ones are poor."""
     if not hits:

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
-import stat
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
-import apsw
 import memslot_embed_providers.static.model as static_model
 import numpy
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from memslot import EmbeddingPipeline, Host, ProviderError, ProviderOptions, QuickTwin
+from memslot import Host, ProviderError, ProviderOptions
 from memslot.testing import EmbeddingProviderContract
 from memslot.testing.samples import HOSTILE_QUERIES, LONE_SURROGATE, SCRIPTS
-from memslot_embed_providers.static.cutting import segments
-from memslot_embed_providers.static.pieces import Pieces
 from memslot_embed_providers.static.provider import MODEL, StaticProvider, create, missing
 
 TEXTS = [
@@ -222,83 +217,3 @@ def test_forking_after_use_prints_nothing(tmp_path: Path) -> None:
         pytest.skip("this system has no fork")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-
-
-class TestTheQuickTwin:
-    """The provider in a process that has no host, in plain Python."""
-
-    TWIN = """
-import json, sys
-from memslot import QuickTwin
-entry, arguments, texts = json.loads(sys.argv[1])
-twin = QuickTwin(entry, arguments)
-rows = [twin.embed_query(text).tolist() for text in texts]
-twin.close()
-heavy = ("numpy", "tokenizers", "safetensors", "click", "pydantic", "pluggy", "typing", "pathlib", "memslot.host")
-print(json.dumps([rows, [name for name in heavy if name in sys.modules]]))
-"""
-
-    def ask(self, folder: Path, texts: list[str], dims: int = 256) -> tuple[list[list[float]], list[str]]:
-        entry, arguments = StaticProvider(dims).quick_twin(folder)
-        command = [sys.executable, "-c", self.TWIN, json.dumps([entry, {**arguments}, texts])]
-        rows, loaded = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-        return rows, loaded
-
-    @pytest.mark.parametrize("dims", [64, 256])
-    def test_makes_the_same_vectors_and_loads_nothing_heavy(self, tmp_path: Path, dims: int) -> None:
-        pipeline = EmbeddingPipeline(StaticProvider(dims))
-        texts = [*TEXTS, *HOSTILE_QUERIES, "", "  ", "🎉🎉 wörd", "qzxv wombatish", "昨日の会議"]
-        texts = [text for text in texts if LONE_SURROGATE not in text and "<s>" not in text and len(text) < 200]
-        rows, loaded = self.ask(tmp_path, texts, dims)
-        for text, row in zip(texts, rows, strict=True):
-            assert numpy.allclose(row, pipeline.embed_query(text), rtol=0, atol=1e-6), text
-        assert loaded == []
-
-    def test_its_file_is_made_once_and_for_this_user_alone(self, tmp_path: Path) -> None:
-        StaticProvider().quick_twin(tmp_path)
-        (file,) = tmp_path.iterdir()
-        before = file.stat()
-        assert stat.S_IMODE(before.st_mode) == 0o600
-        StaticProvider(64).quick_twin(tmp_path)
-        assert (file.stat().st_ino, file.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
-
-    @pytest.mark.parametrize("damage", [b"", b"no database" * 100, None])
-    def test_a_file_that_it_cannot_use_is_made_anew(self, tmp_path: Path, damage: bytes | None) -> None:
-        StaticProvider().quick_twin(tmp_path)
-        (file,) = tmp_path.iterdir()
-        if damage is None:
-            db = apsw.Connection(str(file))
-            db.execute("UPDATE origin SET text = 'another tokenizer'")
-            db.close()
-        else:
-            file.write_bytes(damage)
-        (row,), _ = self.ask(tmp_path, ["a gate"])
-        assert numpy.allclose(row, EmbeddingPipeline(StaticProvider()).embed_query("a gate"), atol=1e-6)
-
-    def test_a_text_that_only_the_tokenizer_can_cut_is_refused(self, tmp_path: Path) -> None:
-        entry, arguments = StaticProvider().quick_twin(tmp_path)
-        twin = QuickTwin(entry, arguments)
-        with pytest.raises(ProviderError, match="special tokens"):
-            twin.embed_query("what is <s> for")
-        with pytest.raises(ValueError, match="too long"):
-            twin.embed_query("a" * 1000)
-        twin.close()
-
-
-@pytest.fixture(scope="module")
-def pieces(tmp_path_factory: pytest.TempPathFactory) -> Pieces:
-    _, arguments = StaticProvider().quick_twin(tmp_path_factory.mktemp("pieces"))
-    return Pieces(arguments["pieces"])
-
-
-@given(st.text(max_size=60))
-@example("  two  spaces ▁▁ and a mark")
-@example("aaaaaaaabababa")
-@example("\x00 nul, \ud7ff and 𝔘nicode")
-@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_words_are_cut_as_the_tokenizer_cuts_them(pieces: Pieces, text: str) -> None:
-    words = segments(text)
-    if words is None:
-        return
-    cut = pieces.cut(set(words))
-    assert [token for word in words for token in cut[word]] == static_model.load_model().token_ids(text)

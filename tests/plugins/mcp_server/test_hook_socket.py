@@ -11,7 +11,7 @@ from typing import Any
 
 from memslot import AgentStart, hookimpl
 from memslot.testing import HostOpener, InlinePlugin
-from memslot_mcp_server import quick
+from memslot_mcp_server import hook_client
 from memslot_mcp_server.serving import hook_socket
 from memslot_mcp_server.serving.hosts import Hosts
 from memslot_mcp_server.serving.workers import Workers
@@ -28,7 +28,7 @@ class TestHooksBesideAServer:
             [
                 sys.executable,
                 "-c",
-                f"from memslot_mcp_server import quick; {first}; quick.main()",
+                f"from memslot_mcp_server import hook_client; {first}; hook_client.main()",
                 "claude-code",
                 event,
             ],
@@ -63,13 +63,13 @@ class TestHooksBesideAServer:
         assert (stop.stdout, stop.stderr) == (b"", b"")
         ended = [json.loads(line) for line in (world.home / "ended.jsonl").read_text(encoding="utf-8").splitlines()]
         assert {"role": "user", "content": "Remember the tea."} in [m for each in ended for m in each["messages"]]
-        assert not list(Path(quick.socket_folder() or "").glob(f"*.{talk.process.pid}"))
+        assert not list(Path(hook_client.socket_folder() or "").glob(f"*.{talk.process.pid}"))
 
     def test_are_answered_without_it(self, world: World) -> None:
         """Also where a server was killed, and its socket is still there."""
         with talking(world) as talk:
             talk.shake_hands()
-            (left,) = Path(quick.socket_folder() or "").glob(f"*.{talk.process.pid}")
+            (left,) = Path(hook_client.socket_folder() or "").glob(f"*.{talk.process.pid}")
             talk.process.kill()
             talk.process.wait(WAIT)
 
@@ -86,13 +86,13 @@ class TestHooksBesideAServer:
             talk.shake_hands()
 
             done = self.hook(
-                world, "prompt", {"session_id": "a", "prompt": "which database?"}, "quick.ANSWER_SECONDS = 1"
+                world, "prompt", {"session_id": "a", "prompt": "which database?"}, "hook_client.ANSWER_SECONDS = 1"
             )
 
         assert (done.stdout, done.stderr) == (b"", b"memslot: gave up after 1 seconds\n")
 
     def test_a_socket_that_another_hook_has_removed_meanwhile_is_no_matter(self, tmp_path: Path) -> None:
-        quick._remove(str(tmp_path / "gone"))
+        hook_client._remove(str(tmp_path / "gone"))
 
     def test_a_malformed_payload_holds_nobody_up(self, world: World) -> None:
         done = self.hook(world, "prompt", b"{")
@@ -102,7 +102,7 @@ class TestHooksBesideAServer:
 
     def test_a_server_of_another_memory_says_nothing(self, tmp_path: Path) -> None:
         """Two memories may have sockets of the same name."""
-        own, other = quick.Meant("/a", "", "/p"), quick.Meant("/b", "", "/p")
+        own, other = hook_client.Meant("/a", "", "/p"), hook_client.Meant("/b", "", "/p")
 
         async def main() -> list[bytes | None]:
             with HostOpener(tmp_path) as open_host:
@@ -130,7 +130,7 @@ class TestHooksBesideAServer:
         shared.chmod(0o755)
         link.symlink_to(private)
 
-        trusted = [quick.is_private(str(each)) for each in (private, shared, link, tmp_path / "none")]
+        trusted = [hook_client.is_private(str(each)) for each in (private, shared, link, tmp_path / "none")]
         assert trusted == [True, False, False, False]
 
 

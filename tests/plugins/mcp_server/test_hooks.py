@@ -233,7 +233,7 @@ class TestCommands:
         assert "not JSON" in err
         assert "Traceback" not in err
 
-    @pytest.mark.parametrize("program", ["-m memslot hook", "-m memslot_mcp_server.quick"])
+    @pytest.mark.parametrize("program", ["-m memslot hook", "-m memslot_mcp_server.hook_client"])
     @pytest.mark.parametrize("streams", ["<&-", ">&-", ">/dev/full"])
     def test_a_stream_that_is_closed_holds_nobody_up(self, world: World, program: str, streams: str) -> None:
         done = subprocess.run(

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
 
 from memslot import ProviderError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from memslot import ProviderOptions, SearchAdvice
 
 MODEL = "wordllama-l2-supercat-256"
@@ -53,20 +51,6 @@ class StaticProvider:
         from memslot import SearchAdvice
 
         return SearchAdvice(vector_weight=0.5, text_weight=0.5, min_score=0.25, scripts=frozenset({"LATIN"}))
-
-    def quick_twin(self, folder: Path) -> tuple[str, Mapping[str, Any]]:
-        """Plain Python on the same weights, with the tokenizer's pieces in a file of the folder."""
-        from memslot_embed_providers.static.model import model_files
-        from memslot_embed_providers.static.pieces import is_for, write_pieces
-
-        weights, tokenizer = model_files()
-        pieces = folder / "static-pieces.sqlite"
-        status = tokenizer.stat()
-        origin = f"{status.st_size}:{status.st_mtime_ns}:{tokenizer}"
-        if not is_for(str(pieces), origin):
-            write_pieces(pieces, tokenizer, origin)
-        arguments = {"model": MODEL, "dims": self.dims, "pieces": str(pieces), "weights": str(weights)}
-        return "memslot_embed_providers.static.plain:PlainStatic", arguments
 
     def embed_query(self, text: str) -> Sequence[float]:
         return self.embed_documents([text])[0]

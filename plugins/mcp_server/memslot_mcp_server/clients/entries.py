@@ -44,7 +44,7 @@ def hook_program(agent: str | None) -> Program:
     script = _script("memslot-hook")
     if script is not None:
         return Program(str(script), which, _carried_env())
-    return Program(sys.executable, ("-m", "memslot_mcp_server.quick", *which), _carried_env())
+    return Program(sys.executable, ("-m", "memslot_mcp_server.hook_client", *which), _carried_env())
 
 
 def _script(name: str) -> Path | None:

@@ -11,9 +11,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+from memslot_mcp_server.hook_client import ANSWER_SECONDS, DONE, EVENTS, MAX_BYTES, Meant, is_private, socket_folder
 from memslot_mcp_server.hooks.answers import after_reply, at_session_start, before_prompt
 from memslot_mcp_server.hooks.payload import Payload, PayloadError, read_payload
-from memslot_mcp_server.quick import ANSWER_SECONDS, DONE, EVENTS, MAX_BYTES, Meant, is_private, socket_folder
 from memslot_mcp_server.serving.hosts import Hosts
 from memslot_mcp_server.serving.telling import warn
 from memslot_mcp_server.serving.workers import Workers

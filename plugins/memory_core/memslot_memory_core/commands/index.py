@@ -12,11 +12,9 @@ from memslot import PluginContext, clean_lines, print_json, say_done, say_warnin
 
 from memslot_memory_core.backend import Backend, backend_of
 from memslot_memory_core.index.report import SyncProgress, SyncReport
-from memslot_memory_core.quick_notes import keep_for_quick
 
 _WAIT_SECONDS = 600.0
 _LOOK_SECONDS = 0.5
-_WORDS_SECONDS = 10.0
 
 
 def make_index_command(ctx: PluginContext) -> click.Command:
@@ -43,8 +41,6 @@ def make_index_command(ctx: PluginContext) -> click.Command:
         was_spared = force and not report.rebuilt and (report.unchanged > 0 or report.mismatch is not None)
         if was_spared:
             say_warning("the index was not built anew")
-        if report.complete:
-            keep_for_quick(ctx, seconds=_WORDS_SECONDS)
         if watch:
             _watch(backend, report)
         elif not report.complete or was_spared:

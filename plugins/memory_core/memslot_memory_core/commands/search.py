@@ -9,7 +9,6 @@ from memslot import MemorySearchOutcome, PluginContext, Session, clean_lines, pr
 
 from memslot_memory_core.backend import backend_of
 from memslot_memory_core.outcome import does_cite, hit_lines, outcome_json
-from memslot_memory_core.quick_notes import keep_for_quick
 from memslot_memory_core.reading import MAX_LINES
 
 FRESH_SECONDS = 5.0
@@ -49,7 +48,6 @@ def make_search_command(ctx: PluginContext) -> click.Command:
             _print_outcome(outcome)
         if outcome.mode == "unavailable":
             raise click.exceptions.Exit(1)
-        keep_for_quick(ctx)
 
     return search
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 from itertools import islice
+from typing import TYPE_CHECKING
 
 import apsw
 from memslot import MemslotError
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 import apsw
 
 from memslot_memory_core.index import keywords
-from memslot_memory_core.records import dataclass
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Literal
-
     State = Literal["live", "building", "retired"]
 
 

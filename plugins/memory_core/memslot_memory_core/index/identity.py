@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from memslot_memory_core.index.terms import VERSION
-from memslot_memory_core.records import dataclass
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from memslot import EmbeddingProvider, MemorySearch
 
 _VECTOR_PARTS = ("provider", "model", "key", "dims")

@@ -13,14 +13,12 @@ from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from memslot_memory_core.index.keyword_scoring import CEILING, K1, B
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     import apsw
 
     from memslot_memory_core.index.keyword_scoring import Weighed

@@ -6,11 +6,11 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from memslot_memory_core.index.terms import stems
-from memslot_memory_core.records import dataclass, field
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import apsw
 

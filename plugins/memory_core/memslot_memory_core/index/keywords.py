@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
 from weakref import WeakKeyDictionary
 
 import apsw
@@ -18,7 +20,6 @@ from memslot_memory_core.index.keyword_scoring import FEW_ROWS, FUNCTION, Weighe
 from memslot_memory_core.index.stop_words import LIGHT
 from memslot_memory_core.index.terms import TOKENIZER, QueryTerms, index_text
 from memslot_memory_core.index.word_shares import read_stretches, to_count
-from memslot_memory_core.records import Protocol, dataclass
 
 Read = Callable[[Sequence[int]], Mapping[int, str]]
 """Gives the texts of rows, as they were given to `add`."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from memslot_memory_core.index.connection import IndexBusyError, IndexFault
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
 

@@ -6,6 +6,8 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import apsw
 
@@ -24,9 +26,7 @@ from memslot_memory_core.index.connection import (
 from memslot_memory_core.index.facts import Facts
 from memslot_memory_core.index.generation import Generation
 from memslot_memory_core.index.schema import is_prepared, prepare, transaction
-from memslot_memory_core.records import dataclass
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
@@ -22,7 +23,6 @@ from memslot_memory_core.index.stop_words import (
     WEAK_IN_CHINESE,
     cuts,
 )
-from memslot_memory_core.records import dataclass
 
 _FIRST_SYLLABLE = 0xAC00
 _VOWELS, _FINALS = 21, 28

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import re
 import threading
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from memslot_memory_core.index.keyword_scripts import fold, respell, script_of, spread, unspaced
 from memslot_memory_core.index.stop_words import OTHER, latin_stop_words
 from memslot_memory_core.index.stretches import Stretch, cut_runs, whole
-from memslot_memory_core.records import dataclass, field
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import apsw
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal
 
 import apsw
 
@@ -14,10 +15,7 @@ from memslot_memory_core.index.vectors.choose import choose_engine, make_engine
 from memslot_memory_core.index.vectors.engine import State, VectorEngine, VectorTable
 from memslot_memory_core.index.vectors.loading import engine_of, is_usable, load
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Literal
-
     from memslot_memory_core.index.vectors.choose import Wanted
     from memslot_memory_core.index.writing import Engines
 

@@ -9,11 +9,11 @@ of letters counts like about half as many words.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby, takewhile
 
 from memslot_memory_core.index.keyword_scripts import pair_of
 from memslot_memory_core.index.stretches import Stretch, kinds_of, pairs
-from memslot_memory_core.records import dataclass
 
 # How likely each piece is, compared with a pair of plain letters that the index does not hold.
 _KNOWN, _OFTEN = 4.0, 0.25  # times, for a pair that it holds; and times the number of such rows to this power

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 import apsw
 
 from memslot_memory_core.index import keywords
 from memslot_memory_core.index.generation import Tables
-from memslot_memory_core.records import Protocol, dataclass
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from memslot_memory_core.index.keyword_scripts import script_of
 from memslot_memory_core.index.terms import stems
-from memslot_memory_core.records import NamedTuple, dataclass
 from memslot_memory_core.search.date_words import signs_of_dates
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import date
 

@@ -5,7 +5,7 @@ To compile the patterns of `dates`, or only to import what they need, takes long
 
 from __future__ import annotations
 
-from memslot_memory_core.records import NamedTuple
+from typing import NamedTuple
 
 _MONTH_NAMES = """
 januar februar märz april mai juni juli august september oktober november dezember

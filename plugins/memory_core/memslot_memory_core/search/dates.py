@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cache
 
-from memslot_memory_core.records import dataclass
 from memslot_memory_core.search.date_words import DAYS_BACK, ENGLISH, LAST_WEEK, MONTHS, fold_case, signs_of_dates
 
 _WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]

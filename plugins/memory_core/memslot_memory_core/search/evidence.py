@@ -11,16 +11,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import pairwise
 from operator import or_
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from memslot_memory_core.index.terms import stems
-from memslot_memory_core.records import NamedTuple
 from memslot_memory_core.search.matching import Matcher
 from memslot_memory_core.search.vocabulary import LINE_END, vocabulary
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TypeVar
-
     from memslot_memory_core.search.word_vectors import WordVectors
 
     Word = TypeVar("Word", int, str)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from memslot_memory_core.records import dataclass
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from dataclasses import dataclass
+from typing import Any
 
 SHOWN = "shown"
 KEPT_FOR_ITS_WORDS = "below minScore, kept for its rare words"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from memslot_memory_core.records import dataclass
 from memslot_memory_core.search.candidate import Candidate
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memslot import SearchAdvice
 

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from memslot_memory_core.index import keywords
 from memslot_memory_core.index.keyword_scoring import Weighed
 from memslot_memory_core.index.keywords import Scores
 from memslot_memory_core.index.store import Snapshot
 from memslot_memory_core.index.terms import QueryTerms
-from memslot_memory_core.records import dataclass
 from memslot_memory_core.search.candidate import Candidate, UserLine
 from memslot_memory_core.search.fusion import Best
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from memslot_memory_core.index.vector_tables import Kind, VectorTables
     from memslot_memory_core.index.vectors.engine import State, VectorEngine
 

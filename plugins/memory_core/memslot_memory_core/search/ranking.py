@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, partial
+from typing import TYPE_CHECKING, Literal
 
-from memslot_memory_core.records import dataclass, field
 from memslot_memory_core.search import explain
 from memslot_memory_core.search.candidate import Candidate, RankingQuery
 from memslot_memory_core.search.evidence import Evidence, gather_evidence
@@ -17,10 +18,7 @@ from memslot_memory_core.search.explain import Explanation
 from memslot_memory_core.search.fusion import Best, Weights, fuse_by_rank, fuse_weighted, places, text_score
 from memslot_memory_core.search.matching import Matcher
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Literal
-
     Gather = Callable[[Sequence[str], Matcher], list[Evidence]]
 
 LOOKED_AT = 30

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 
-from memslot_memory_core.records import dataclass
 from memslot_memory_core.search.evidence import has_label
 from memslot_memory_core.search.matching import Matcher
 from memslot_memory_core.search.vocabulary import split, stems_of

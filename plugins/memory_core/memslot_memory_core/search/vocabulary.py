@@ -9,11 +9,11 @@ from __future__ import annotations
 import threading
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from memslot_memory_core.index.keyword_scripts import fold, spread, unspaced
 from memslot_memory_core.index.terms import stems, tokens
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
 

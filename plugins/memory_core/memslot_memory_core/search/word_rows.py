@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 DIMS = 96
 """Longer vectors are cut: models that give vectors of words are made so that the first numbers say nearly all, and
 comparing words is what a search spends most of its time on."""
@@ -14,13 +10,3 @@ STEPS = 127.0
 which means that a search asks the embedder for next to none."""
 LEAST_COSINE = 0.5
 """Below this two words have nothing to do with each other."""
-
-
-def row_of(vector: Sequence[float]) -> bytes | None:
-    """A word's vector in bytes; None for one without a length."""
-    cut = vector[:DIMS]
-    largest = max(map(abs, cut), default=0.0)
-    if not largest:
-        return None
-    step = STEPS / largest
-    return bytes(round(number * step) & 0xFF for number in cut)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from operator import attrgetter
+from typing import TYPE_CHECKING, NamedTuple
 
-from memslot_memory_core.records import NamedTuple, dataclass, field
 from memslot_memory_core.sources.globs import States
 from memslot_memory_core.sources.roots import (
     PRIVATE_NAMES,
@@ -18,7 +19,6 @@ from memslot_memory_core.sources.roots import (
     join,
 )
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
 

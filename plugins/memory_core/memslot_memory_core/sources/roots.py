@@ -6,14 +6,13 @@ import os
 import re
 import stat
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, Protocol
 
-from memslot_memory_core.records import Protocol, dataclass, field
 from memslot_memory_core.sources.globs import Glob, why_not
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
-    from typing import Literal
 
     Source = Literal["memory", "sessions"]
 

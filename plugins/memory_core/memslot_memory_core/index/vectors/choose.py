@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 from memslot_memory_core.index.vectors.engine import DIMS, VectorEngine, VectorTable
-from memslot_memory_core.records import dataclass
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Literal
-
     EngineName = Literal["sqlite-vec", "vec1", "numpy"]
     Wanted = Literal["auto", "sqlite-vec", "vec1", "numpy"]
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
-from memslot_memory_core.records import Protocol, dataclass
-
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import apsw
 

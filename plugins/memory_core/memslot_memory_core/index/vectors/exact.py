@@ -11,11 +11,11 @@ import math
 import struct
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from memslot_memory_core.index.vectors.engine import Hit, VectorTable, has_length
-from memslot_memory_core.records import dataclass
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import apsw
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from memslot_memory_core.index.vectors.engine import DIMS, Hit, State, VectorTable, has_length
 from memslot_memory_core.index.vectors.exact import Nearest, cosines, nearest_rows
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import apsw
 

@@ -10,10 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import zlib
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from collections.abc import Mapping
 
 MAX_BYTES = 16 * 1024 * 1024
 CONNECT_SECONDS = 0.5
