@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memslot.config.paths import make_private_dir
+from memslot.errors import FileBusyError
+from memslot.storage.atomic import write_file
+from memslot.storage.lock import note_lock
 
 MARKDOWN = (".md", ".markdown")
 TRANSCRIPT = (".jsonl",)
@@ -93,20 +95,28 @@ def _copy(
         fault = _obstacle(target, file)
         if fault is not None:
             return Copied(path, "refused", fault)
-        there = file.read_bytes() if file.exists() else None
-        state = _state(data, there, starter, grows)
+        state = _state(data, file, starter, grows)
         if state in ("same", "conflict") or dry_run:
-            reason = "another text has this name here" if state == "conflict" else ""
-            return Copied(path, state, reason)
-        make_private_dir(file.parent)
-        if not _write(file, data, mtime_ns, replace=state != "new"):
-            return Copied(path, "conflict", "another text has this name here")
-        return Copied(path, state)
+            return _copied(path, state)
+        with note_lock(file):
+            state = _state(data, file, starter, grows)
+            if state not in ("same", "conflict"):
+                write_file(file, data, mtime_ns=mtime_ns, overwrite=state != "new")
+        return _copied(path, state)
+    except FileExistsError:
+        return _copied(path, "conflict")
+    except FileBusyError:
+        return Copied(path, "refused", "is being changed by another process; import it again")
     except OSError as error:
         return Copied(path, "refused", f"cannot be copied: {error.strerror or error}")
 
 
-def _state(data: bytes, there: bytes | None, starter: bytes | None, grows: bool) -> str:
+def _copied(path: str, state: str) -> Copied:
+    return Copied(path, state, "another text has this name here" if state == "conflict" else "")
+
+
+def _state(data: bytes, file: Path, starter: bytes | None, grows: bool) -> str:
+    there = file.read_bytes() if file.exists() else None
     if there is None:
         return "new"
     if there == data or (grows and there.startswith(data)):
@@ -137,29 +147,3 @@ def _obstacle(root: Path, file: Path) -> str | None:
         if here.exists() and (here.is_dir() if here == file else not here.is_dir()):
             return f"{here} is in the way"
     return None
-
-
-def _write(file: Path, data: bytes, mtime_ns: int, *, replace: bool) -> bool:
-    """Put a whole copy in place in one step; False when something new has the name by now."""
-    temporary = file.with_name(f".{file.name[:100]}.{os.getpid()}.{os.urandom(6).hex()}.tmp")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as out:
-            out.write(data)
-            out.flush()
-            os.fsync(out.fileno())
-        os.utime(temporary, ns=(mtime_ns, mtime_ns))
-        if replace:
-            temporary.replace(file)
-            return True
-        try:
-            file.hardlink_to(temporary)
-        except FileExistsError:
-            return False
-        except OSError:  # a file system without hard links
-            if file.exists():
-                return False
-            temporary.replace(file)
-        return True
-    finally:
-        temporary.unlink(missing_ok=True)

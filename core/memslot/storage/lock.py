@@ -48,8 +48,7 @@ def note_lock(*notes: Path, seconds: float = 10.0) -> Iterator[None]:
     """
     wait = _Wait(notes[0], seconds)
     with contextlib.ExitStack() as held:
-        while not _take_folders({Path(os.path.realpath(note)).parent for note in notes}, held, wait):
-            held.close()
+        wait.until(lambda: _take_folders({Path(os.path.realpath(note)).parent for note in notes}, held, wait))
         yield
 
 
@@ -70,21 +69,25 @@ class _Wait:
 
 
 def _take_folders(folders: set[Path], held: contextlib.ExitStack, wait: _Wait) -> bool:
-    """Lock each folder once, always in the same order; False when one was replaced meanwhile."""
-    known = {}
-    for folder in folders:
-        make_private_dir(folder)
-        status = folder.stat()
-        known[status.st_dev, status.st_ino] = folder
-    for identity, folder in sorted(known.items()):
-        try:
-            held.callback(_take_folder(folder, wait))
-            status = folder.stat()
-        except FileNotFoundError:
-            return False
-        if (status.st_dev, status.st_ino) != identity:
-            return False
+    """Lock each folder once, always in the same order; False when one was removed or replaced meanwhile."""
+    known: set[tuple[int, int]] = set()
+    try:
+        for identity, folder in sorted((_identity(make_private_dir(folder)), folder) for folder in folders):
+            if identity not in known:
+                held.callback(_take_folder(folder, wait))
+                known.add(identity)
+            if _identity(folder) != identity:
+                held.close()
+                return False
+    except FileNotFoundError:
+        held.close()
+        return False
     return True
+
+
+def _identity(folder: Path) -> tuple[int, int]:
+    status = folder.stat()
+    return status.st_dev, status.st_ino
 
 
 def _take_folder(folder: Path, wait: _Wait) -> Callable[[], None]:

@@ -41,7 +41,7 @@ DESCRIPTION = (
 def register_tools(ctx: PluginContext) -> list[Tool]:
     if not ctx.config.get("tool"):
         return []
-    return [make_tool(MemoryTool(ctx.workspace, lock_dir=ctx.places.plugin_state_dir(ctx.plugin_id)))]
+    return [make_tool(MemoryTool(ctx.workspace))]
 
 
 def make_tool(memory: MemoryTool) -> Tool:

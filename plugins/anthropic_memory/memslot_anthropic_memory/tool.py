@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from memslot import redact, redact_lines, strip_recalled
+from memslot import FileChangedError, FileStamp, file_stamp, redact, redact_lines, strip_recalled
 
 from memslot_anthropic_memory.answer import MemoryAnswer, Refused
 from memslot_anthropic_memory.paths import Spot, locate, must_be_note
 from memslot_anthropic_memory.viewing import list_folder, show_around, show_file, split_lines
-from memslot_anthropic_memory.writing import Changed, Stamp, locked, make_folders, read_text, stamp_of, write_text
+from memslot_anthropic_memory.writing import locked, read_text, write_text
 
 COMMANDS = ("view", "create", "str_replace", "insert", "delete", "rename")
 MAX_TEXT_CHARS = 1_000_000
@@ -28,9 +28,8 @@ class MemoryTool:
     else: no way up, no other spelling, no link leads out. Secrets are taken out of what it shows and writes.
     """
 
-    def __init__(self, workspace: str | Path, *, lock_dir: str | Path | None = None) -> None:
+    def __init__(self, workspace: str | Path) -> None:
         self.workspace = Path(os.path.realpath(Path(workspace).expanduser()))
-        self._lock_dir = Path(lock_dir) if lock_dir is not None else self.workspace / ".memslot-locks"
 
     def handle(self, command: Mapping[str, Any]) -> MemoryAnswer:
         """Carry out a command, as it comes in a tool_use block's `input`. Never raises for what a model sent."""
@@ -49,10 +48,9 @@ class MemoryTool:
             return self._view(command)
         if name not in COMMANDS:
             raise Refused(f"Error: `command` is one of {', '.join(COMMANDS)}")
-        with locked(self.workspace, self._lock_dir):
-            for _ in range(_ATTEMPTS):  # the lock keeps out this tool alone, not a person's editor or another tool
-                with contextlib.suppress(Changed):
-                    return self._change(name, command)
+        for _ in range(_ATTEMPTS):  # the lock keeps out other writers of notes, not a person's editor
+            with contextlib.suppress(FileChangedError):
+                return self._change(name, command)
         raise Refused("Error: the note is being changed by another process; try again")
 
     def _change(self, name: str, command: Mapping[str, Any]) -> str:
@@ -82,12 +80,18 @@ class MemoryTool:
             raise Refused(f"Error: File {spot.shown} already exists")
         must_be_note(spot)
         self._refuse_file_on_the_way(spot)
-        write_text(spot.file, text, spot.shown, expected=None)
+        with locked(spot):
+            write_text(spot.file, text, spot.shown, expected=None)
         return f"File created successfully at: {spot.shown}"
 
     def _str_replace(self, command: Mapping[str, Any]) -> str:
         missing = "Error: The path {} does not exist. Please provide a valid path."
-        spot, content, newline, stamp = self._open(command, missing)
+        spot = self._locate_note(command, missing)
+        with locked(spot):
+            return self._replace_in(spot, command)
+
+    def _replace_in(self, spot: Spot, command: Mapping[str, Any]) -> str:
+        content, newline, stamp = _open(spot)
         old, new = _text(command, "old_str").replace("\r\n", "\n"), _cleaned(command, "new_str", or_empty=True)
         count = content.count(old) if old else 0
         if count == 0:
@@ -106,7 +110,12 @@ class MemoryTool:
         return f"The memory file has been edited.\n{snippet}"
 
     def _insert(self, command: Mapping[str, Any]) -> str:
-        spot, content, newline, stamp = self._open(command, "Error: The path {} does not exist")
+        spot = self._locate_note(command, "Error: The path {} does not exist")
+        with locked(spot):
+            return self._insert_in(spot, command)
+
+    def _insert_in(self, spot: Spot, command: Mapping[str, Any]) -> str:
+        content, newline, stamp = _open(spot)
         lines, place = split_lines(content), command.get("insert_line")
         added = _cleaned(command, "insert_text")
         if not isinstance(place, int) or isinstance(place, bool) or not 0 <= place <= len(lines):
@@ -125,11 +134,12 @@ class MemoryTool:
             raise Refused(f"Error: {spot.shown} itself cannot be deleted")
         if kind is None or (kind == "file" and not spot.shown.endswith(".md")):
             raise Refused(f"Error: The path {spot.shown} does not exist")
-        if kind == "file":
-            spot.file.unlink()
-        else:
-            _refuse_other_files(spot)
-            shutil.rmtree(spot.file)
+        with locked(spot):
+            if kind == "file":
+                spot.file.unlink()
+            else:
+                _refuse_other_files(spot)
+                shutil.rmtree(spot.file)
         return f"Successfully deleted {spot.shown}"
 
     def _rename(self, command: Mapping[str, Any]) -> str:
@@ -140,25 +150,22 @@ class MemoryTool:
             raise Refused(f"Error: {old.shown if old.is_root else new.shown} itself cannot be renamed or replaced")
         if kind is None or (kind == "file" and not old.shown.endswith(".md")):
             raise Refused(f"Error: The path {old.shown} does not exist")
-        if new.kind() is not None:
-            raise Refused(f"Error: The destination {new.shown} already exists")
+        _refuse_taken(new)
         if kind == "file":
             must_be_note(new)
         elif new.shown.endswith(".md") or f"{new.shown}/".startswith(f"{old.shown}/"):
             raise Refused(f"Error: the directory {old.shown} cannot become {new.shown}")
         self._refuse_file_on_the_way(new)
-        make_folders(new.file.parent)
-        old.file.rename(new.file)
+        with locked(old, new):
+            _refuse_taken(new)
+            old.file.rename(new.file)
         return f"Successfully renamed {old.shown} to {new.shown}"
 
-    def _open(self, command: Mapping[str, Any], missing: str) -> tuple[Spot, str, str, Stamp]:
-        """A note that is there, its text with plain line ends, the line end it uses, and what it is known by."""
+    def _locate_note(self, command: Mapping[str, Any], missing: str) -> Spot:
         spot = locate(self.workspace, command.get("path"))
         if spot.kind() != "file" or not spot.shown.endswith(".md"):
             raise Refused(missing.format(spot.shown))
-        stamp = stamp_of(spot.file)
-        text = read_text(spot.file, spot.shown)
-        return spot, _plain(text), "\r\n" if "\r\n" in text else "\n", stamp
+        return spot
 
     def _refuse_file_on_the_way(self, spot: Spot) -> None:
         for folder in spot.file.parents:
@@ -171,6 +178,18 @@ class MemoryTool:
 def handle_memory_command(workspace: str | Path, command: Mapping[str, Any]) -> MemoryAnswer:
     """Carry out one command on a workspace's notes."""
     return MemoryTool(workspace).handle(command)
+
+
+def _open(spot: Spot) -> tuple[str, str, FileStamp | None]:
+    """A note's text with plain line ends, the line end it uses, and what it is known by."""
+    stamp = file_stamp(spot.file)
+    text = read_text(spot.file, spot.shown)
+    return _plain(text), "\r\n" if "\r\n" in text else "\n", stamp
+
+
+def _refuse_taken(spot: Spot) -> None:
+    if spot.kind() is not None:
+        raise Refused(f"Error: The destination {spot.shown} already exists")
 
 
 def _plain(text: str) -> str:

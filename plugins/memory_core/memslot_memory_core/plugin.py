@@ -37,7 +37,7 @@ def register_tools(ctx: PluginContext) -> list[Tool]:
     from memslot_memory_core.tools import make_tools
 
     citations = ctx.host_config.memory.citations
-    return make_tools(lambda: backend_of(ctx), citations, ctx.workspace, ctx.places.plugin_state_dir(ctx.plugin_id))
+    return make_tools(lambda: backend_of(ctx), citations, ctx.workspace)
 
 
 @hookimpl

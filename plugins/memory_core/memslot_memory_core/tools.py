@@ -64,7 +64,7 @@ def _readable_part(backend: Backend, args: GetArguments, session: Session) -> Fi
         lines = max(1, min(lines - 1, lines * _MOST_CHARS // len(part.text)))
 
 
-def make_tools(backend: Callable[[], Backend], citations: Citations, workspace: Path, lock_dir: Path) -> list[Tool]:
+def make_tools(backend: Callable[[], Backend], citations: Citations, workspace: Path) -> list[Tool]:
     """The tools of one agent; the memory behind them is opened at the first call."""
 
     def search(args: SearchArguments, call: ToolCall) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def make_tools(backend: Callable[[], Backend], citations: Citations, workspace: 
             return ToolResult(f"memory_get: {refusal}", is_error=True)
 
     def write(args: WriteArguments) -> dict[str, Any]:
-        path = append_note(workspace, lock_dir, args.text, args.target, args.section)
+        path = append_note(workspace, args.text, args.target, args.section)
         backend().request_sync()
         return {"path": path, "written": True}
 

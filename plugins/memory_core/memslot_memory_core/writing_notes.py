@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import re
-import time
-from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 from typing import Literal
 
-from memslot import MemslotError, make_private_dir, redact, strip_recalled
+from memslot import FileChangedError, MemslotError, file_stamp, note_lock, redact, strip_recalled, write_file
 
 from memslot_memory_core.sources.text import encoding_of, split_lines
 
 Target = Literal["daily", "memory"]
 MAX_CHARS = 20_000
-_LOCK_SECONDS = 10.0
 _ATTEMPTS = 5
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
-_LEFTOVER = re.compile(r"\.[0-9]+\.[0-9a-f]{8}\.tmp$")
-_LEFTOVER_SECONDS = 60.0
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 """With its line end, if it has one."""
 _FENCE = re.compile(r"[ \t]{0,3}(```|~~~)")
 
 
 def append_note(
-    workspace: Path, lock_dir: Path, text: str, target: Target, section: str | None = None, *, today: date | None = None
+    workspace: Path, text: str, target: Target, section: str | None = None, *, today: date | None = None
 ) -> str:
     """Append a text to today's note or to MEMORY.md, below a heading if one is named; gives the file's path.
 
@@ -43,10 +36,9 @@ def append_note(
     path = "MEMORY.md" if target == "memory" else f"memory/{(today or date.today()).isoformat()}.md"
     file = workspace / path
     try:
-        with note_lock(lock_dir, file):
+        _refuse_links(workspace, file)  # before the lock, which makes the folder
+        with note_lock(file):
             _refuse_links(workspace, file)
-            make_private_dir(file.parent)
-            _remove_leftovers(file)
             for _ in range(_ATTEMPTS):
                 if _write_once(file, cleaned, section):
                     return path
@@ -102,38 +94,14 @@ def _end_of_section(lines: list[str], title: str) -> int | None:
 
 
 def _write_once(file: Path, text: str, section: str | None) -> bool:
-    """Write beside the file and put it in its place; False when the file changed meanwhile."""
-    before = _stamp(file)
+    """False when a program without our lock, such as an editor, changed the file meanwhile."""
+    before = file_stamp(file)
     data = _insert_in_kind(file, file.read_bytes() if before is not None else b"", text, section)
-    temporary = file.with_name(f".{file.name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
-        with os.fdopen(descriptor, "wb") as out:
-            out.write(data)
-            out.flush()
-            if before is not None and hasattr(os, "fchmod"):
-                os.fchmod(out.fileno(), file.stat().st_mode & 0o777)
-            os.fsync(out.fileno())
-        if _stamp(file) != before:
-            temporary.unlink()
-            return False
-        temporary.replace(file)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+        write_file(file, data, expected=before)
+    except FileChangedError:
+        return False
     return True
-
-
-def _remove_leftovers(file: Path) -> None:
-    """Delete what writers that were killed left beside the note: a copy of it that nobody would ever look for.
-
-    Not what is new: a program with another home, and so with another lock, may be writing the same note.
-    """
-    with contextlib.suppress(OSError):
-        for each in file.parent.iterdir():
-            is_ours = each.name.startswith(f".{file.name}.") and _LEFTOVER.search(each.name)
-            if is_ours and time.time() - each.lstat().st_mtime > _LEFTOVER_SECONDS:
-                each.unlink(missing_ok=True)
 
 
 def _insert_in_kind(file: Path, data: bytes, text: str, section: str | None) -> bytes:
@@ -148,33 +116,9 @@ def _insert_in_kind(file: Path, data: bytes, text: str, section: str | None) -> 
     return mark + insert(content, text, section).encode(encoding, errors)
 
 
-def _stamp(file: Path) -> tuple[int, int, int] | None:
-    try:
-        status = file.lstat()
-    except FileNotFoundError:
-        return None
-    return status.st_ino, status.st_size, status.st_mtime_ns
-
-
 def _refuse_links(workspace: Path, file: Path) -> None:
     for each in (file, *file.parents):
         if each == workspace:
             return
         if each.is_symlink():
             raise MemslotError(f"{each} is a link, and notes behind links are not indexed; replace it by a real file")
-
-
-@contextlib.contextmanager
-def note_lock(lock_dir: Path, file: Path) -> Iterator[None]:
-    """Hold the lock of one note, across processes; raises a MemslotError where another has it for long."""
-    import hashlib
-
-    import filelock
-
-    name = hashlib.sha256(str(file.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:32]
-    make_private_dir(lock_dir)
-    try:
-        with filelock.FileLock(lock_dir / f"{name}.lock", timeout=_LOCK_SECONDS, mode=0o600):
-            yield
-    except filelock.Timeout:
-        raise MemslotError(f"{file} is being written by another process; try again") from None

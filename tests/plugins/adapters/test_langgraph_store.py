@@ -398,13 +398,6 @@ class TestFiles:
             store.put(ANA, "food", {})
         assert store.get(ANA, "food") is None
 
-    def test_a_lock_that_cannot_be_made_is_told_in_one_sentence(self, store: MemoryStore, host: Host) -> None:
-        place = host.places.plugin_state_dir("adapters")
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text("in the way", encoding="utf-8")
-        with pytest.raises(MemslotError, match=r"\.lock could not be made"):
-            store.put(ANA, "food", {"n": 1})
-
     def test_processes_write_at_once(self, host: Host, store: MemoryStore, memslot_home: Path) -> None:
         context = multiprocessing.get_context("spawn")
         writers = [context.Process(target=write_many, args=(str(memslot_home), name)) for name in ("one", "two")]

@@ -108,8 +108,6 @@ def test_an_attack_reads_and_changes_nothing(workspace: Path, path: str) -> None
 def _state(base: Path) -> list[tuple[str, str]]:
     found = []
     for each in sorted(base.rglob("*")):
-        if ".memslot-locks" in each.parts:
-            continue
         content = each.read_text(encoding="utf-8") if each.is_file() and not each.is_symlink() else ""
         found.append((str(each), content))
     return found
@@ -135,7 +133,7 @@ def test_a_created_note_is_always_inside(rest: str, prefixed: bool, tmp_path_fac
 
     answer = MemoryTool(workspace).handle({"command": "create", "path": path, "file_text": "x"})
 
-    files = [each for each in base.rglob("*") if each.is_file() and ".memslot-locks" not in each.parts]
+    files = [each for each in base.rglob("*") if each.is_file()]
     notes = [each for each in files if not any(parent.is_symlink() for parent in each.parents)]
     assert len(notes) == (0 if answer.is_error else 1)
     for note in notes:

@@ -51,7 +51,7 @@ def notes(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReque
         place = place_below(folder)
         manager = _make(place, None)
         (place.workspace / "MEMORY.md").write_text("The harbour office closes at six.\n")
-        tools = make_tools(lambda made=manager: made, "auto", place.workspace, folder / "locks")
+        tools = make_tools(lambda made=manager: made, "auto", place.workspace)
         request.cls.tools = {tool.name: tool for tool in tools}
     yield
     if manager is not None:

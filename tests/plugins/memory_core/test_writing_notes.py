@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import threading
@@ -22,7 +21,7 @@ DAY = date(2026, 3, 4)
 
 
 def write(folder: Path, text: str, target: str = "daily", section: str | None = None) -> str:
-    return append_note(folder, folder / ".locks", text, target, section, today=DAY)  # type: ignore[arg-type]
+    return append_note(folder, text, target, section, today=DAY)  # type: ignore[arg-type]
 
 
 def test_a_note_goes_to_the_day_or_to_memory(tmp_path: Path) -> None:
@@ -71,16 +70,6 @@ def test_lines_around_a_section_keep_their_ends(end: str) -> None:
     before, after = f"# M{end}{end}mixed\nmixed\r\n## People{end}{end}Ana.{end}{end}", "## Places\r\n\nLisbon."
     result = insert(before + after, "Ines.\nTio.", "People")
     assert result == f"{before}Ines.{end}Tio.{end}{end}{after}"
-
-
-def test_what_a_killed_writer_left_is_removed_by_the_next_and_what_is_new_is_not(tmp_path: Path) -> None:
-    left, new, other = (tmp_path / name for name in (".MEMORY.md.7.0123abcd.tmp", ".MEMORY.md.8.0123abcd.tmp", "a.tmp"))
-    for each in (left, new, other):
-        each.write_text("x")
-    os.utime(left, (0, 0))
-    os.utime(other, (0, 0))
-    write(tmp_path, "One.", "memory")
-    assert [each.exists() for each in (left, new, other)] == [False, True, True]
 
 
 def test_secrets_and_recalled_blocks_are_not_written(tmp_path: Path) -> None:
@@ -142,7 +131,7 @@ def test_eight_threads_and_two_processes_lose_nothing(tmp_path: Path) -> None:
         "from memslot_memory_core.writing_notes import append_note\n"
         "folder = Path(sys.argv[1])\n"
         "for n in range(25):\n"
-        "    append_note(folder, folder / '.locks', f'{sys.argv[2]}-{n}.', 'daily', today=date(2026, 3, 4))"
+        "    append_note(folder, f'{sys.argv[2]}-{n}.', 'daily', today=date(2026, 3, 4))"
     )
     others = [subprocess.Popen([sys.executable, "-c", program, str(tmp_path), f"process{n}"]) for n in range(2)]
     threads = [

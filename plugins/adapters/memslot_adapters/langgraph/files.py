@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
-from memslot import MemslotError, make_private_dir
+from memslot import MemslotError, note_lock, write_file
 
 from memslot_adapters.langgraph.item import Stored, read_note
 from memslot_adapters.langgraph.naming import SUFFIX, folder_of, path_of
 
-_LOCK_SECONDS = 10.0
 _FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 _log = logging.getLogger("memslot.adapters")
 
@@ -22,9 +20,8 @@ _log = logging.getLogger("memslot.adapters")
 class NoteFiles:
     """The items below one workspace; any number of processes and threads may use them."""
 
-    def __init__(self, workspace: Path, lock_dir: Path) -> None:
+    def __init__(self, workspace: Path) -> None:
         self._workspace = workspace
-        self._lock_dir = lock_dir
 
     def get(self, namespace: Sequence[str], key: str) -> Stored | None:
         """An item; a MemslotError where its note is there and cannot be read."""
@@ -67,32 +64,23 @@ class NoteFiles:
     # Writing
 
     @contextlib.contextmanager
-    def locked(self) -> Iterator[None]:
-        """Be the only one who changes items; reading needs no lock."""
-        import filelock
-
-        name = hashlib.sha256(os.fsencode(self._workspace)).hexdigest()[:32]
-        lock_file = self._lock_dir / f"{name}.lock"
+    def locked(self, items: Iterable[tuple[Sequence[str], str]]) -> Iterator[None]:
+        """Be the only one who changes these items, each a namespace and a key; reading needs no lock."""
+        files = [self._workspace / path_of(namespace, key) for namespace, key in items]
+        for file in files:
+            self._refuse_links(file)
         try:
-            make_private_dir(self._lock_dir)
-            lock = filelock.FileLock(lock_file, timeout=_LOCK_SECONDS, mode=0o600)
-            lock.acquire()
-        except filelock.Timeout:
-            raise MemslotError("the store is being changed by another process; try again") from None
+            with note_lock(*files):
+                yield
         except OSError as error:
-            raise MemslotError(f"{lock_file} could not be made: {error.strerror or error}") from None
-        try:
-            yield
-        finally:
-            lock.release()
+            raise MemslotError(f"{files[0]} could not be written: {error.strerror or error}") from None
 
     def write(self, stored: Stored, note: bytes) -> None:
         """Put a note in its place in one step; after a crash at any moment it is the old or the new."""
         file = self._workspace / path_of(stored.namespace, stored.key)
         try:
             self._refuse_links(file)
-            make_private_dir(file.parent)
-            _replace(file, note)
+            write_file(file, note)
         except OSError as error:
             raise MemslotError(f"{file} could not be written: {error.strerror or error}") from None
 
@@ -137,17 +125,3 @@ def _notes(folder: str) -> Iterator[str]:
             yield entry.path
         elif entry.is_dir(follow_symlinks=False):
             yield from _notes(entry.path)
-
-
-def _replace(file: Path, data: bytes) -> None:
-    temporary = file.with_name(f".{os.getpid()}.{os.urandom(6).hex()}.tmp")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as out:
-            out.write(data)
-            out.flush()
-            os.fsync(out.fileno())
-        temporary.replace(file)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise

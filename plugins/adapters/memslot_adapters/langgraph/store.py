@@ -46,7 +46,7 @@ class MemoryStore(BaseStore):
     def __init__(self, host: Host) -> None:
         self._host = host
         workspace = host.config.workspace(host.agent_id, host.places)
-        self._files = NoteFiles(workspace, host.places.plugin_state_dir("adapters"))
+        self._files = NoteFiles(workspace)
         self._warned: set[str] = set()
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
@@ -58,7 +58,7 @@ class MemoryStore(BaseStore):
         # The last word on an item counts.
         puts = {(op.namespace, op.key): op for op in listed if isinstance(op, PutOp)}
         if puts:
-            with self._files.locked():
+            with self._files.locked(puts):
                 self._put(list(puts.values()))
         return results
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
-from memslot import MemslotError
+from memslot import MemslotError, atomic_file
 
 from memslot_memory_core.sources.files import discover
 from memslot_memory_core.sources.roots import ExtraPathLike
@@ -87,16 +87,8 @@ def new_file(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
     """A file that appears under its name once it is whole; raises a MemslotError where it may not or cannot."""
     if os.path.lexists(path) and not overwrite:
         raise MemslotError(f"{path} is there already; choose another name, or replace it with --overwrite")
-    temporary = path.with_name(f".{path.name[:100]}.{os.getpid()}.{os.urandom(6).hex()}.tmp")
     try:
-        descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
-        try:
-            with os.fdopen(descriptor, "w+b") as out:
-                yield out
-                out.flush()
-                os.fsync(out.fileno())
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        with atomic_file(path, overwrite=overwrite, mode=0o600) as out:
+            yield out
     except OSError as error:
         raise MemslotError(f"{path} could not be written: {error.strerror or error}") from None

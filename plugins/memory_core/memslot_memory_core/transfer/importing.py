@@ -12,7 +12,7 @@ from typing import Any
 from memslot_memory_core.sources.roots import ExtraPathLike
 from memslot_memory_core.transfer.item import Item, Unusable
 from memslot_memory_core.transfer.naming import Destination, destination_of
-from memslot_memory_core.transfer.placing import Placed, place, remove_leftovers
+from memslot_memory_core.transfer.placing import Placed, place
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def import_items(
     """Take in what is new. A file with another text under the same name stays, unless `overwrite`: then it is kept
     beside the new one as `<name>.bak-<n>`. With `dry_run` nothing is written and the report is the same.
     """
-    report, taken, cleaned = ImportReport(), _Taken(target.ignores_case), set[Path]()
+    report, taken = ImportReport(), _Taken(target.ignores_case)
     for item in items:
         destination = (
             item if isinstance(item, Unusable) else destination_of(item.path, target.workspace, target.extra_paths)
@@ -92,10 +92,6 @@ def import_items(
             report.outcomes.append(Outcome(destination.path, "refused", clash))
             continue
         root = target.root_of(destination)
-        folder = (root / destination.relative).parent
-        if not dry_run and folder not in cleaned:
-            cleaned.add(folder)
-            remove_leftovers({folder})
         placed = place(root, destination.relative, item.data, item.mtime, overwrite=overwrite, dry_run=dry_run)
         report.outcomes.append(_outcome(destination, placed))
     return report

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import stat
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Literal
 
-_LEFTOVER = ".memslot-import-"
+from memslot import FileBusyError, note_lock, write_file
 
 
 @dataclass(frozen=True)
@@ -23,6 +21,9 @@ class Placed:
     backup: str | None = None
 
 
+_CONFLICT = Placed("conflict", "another text has this name")
+
+
 def place(
     root: Path, relative: str, data: bytes, mtime: float | None, *, overwrite: bool = False, dry_run: bool = False
 ) -> Placed:
@@ -32,31 +33,36 @@ def place(
         fault = _obstacle(root, file)
         if fault is not None:
             return Placed("refused", fault)
-        holds = _what_holds(file, data)
-        if holds == "same":
-            return Placed("same")
-        if holds == "other" and not overwrite:
-            return Placed("conflict", "another text has this name")
-        if dry_run:
-            return Placed("new") if holds == "nothing" else Placed("overwritten", backup=_free_name(file).name)
-        _make_folders(root, file.parent)
-        with _written_beside(file, data, mtime) as temporary:
-            if holds == "nothing":
-                return Placed("new") if _put(temporary, file) else Placed("conflict", "another text has this name")
-            backup = _keep_old(file)
-            temporary.replace(file)
-            return Placed("overwritten", backup=backup)
+        if dry_run or (_what_holds(file, data) == "other" and not overwrite):
+            return _preview(file, data, overwrite)
+        with note_lock(file):
+            return _place(file, data, None if mtime is None else int(mtime * 1e9), overwrite)
+    except FileBusyError:
+        return Placed("refused", "is being changed by another process; import it again")
     except OSError as error:
         return Placed("refused", f"cannot be written: {error.strerror or error}")
 
 
-def remove_leftovers(folders: set[Path]) -> None:
-    """Delete what an import that was killed left beside the files; call it only where no other import runs."""
-    for folder in folders:
-        with contextlib.suppress(OSError):
-            for each in folder.iterdir():
-                if each.name.startswith(_LEFTOVER) and each.name.endswith(".tmp"):
-                    each.unlink(missing_ok=True)
+def _preview(file: Path, data: bytes, overwrite: bool) -> Placed:
+    holds = _what_holds(file, data)
+    if holds == "nothing":
+        return Placed("new")
+    if holds == "same":
+        return Placed("same")
+    return Placed("overwritten", backup=_free_name(file).name) if overwrite else _CONFLICT
+
+
+def _place(file: Path, data: bytes, mtime_ns: int | None, overwrite: bool) -> Placed:
+    placed = _preview(file, data, overwrite)
+    if placed.state == "new":
+        try:
+            write_file(file, data, mtime_ns=mtime_ns, overwrite=False)
+        except FileExistsError:
+            return _CONFLICT
+    elif placed.state == "overwritten":
+        placed = Placed("overwritten", backup=_keep_old(file))
+        write_file(file, data, mtime_ns=mtime_ns)
+    return placed
 
 
 def _obstacle(root: Path, file: Path) -> str | None:
@@ -86,44 +92,6 @@ def _what_holds(file: Path, data: bytes) -> Literal["nothing", "same", "other"]:
     return "same" if is_same else "other"
 
 
-def _make_folders(root: Path, folder: Path) -> None:
-    root.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for each in reversed(folder.relative_to(root).parents):
-        (root / each).mkdir(mode=0o700, exist_ok=True)
-    folder.mkdir(mode=0o700, exist_ok=True)
-
-
-@contextlib.contextmanager
-def _written_beside(file: Path, data: bytes, mtime: float | None) -> Iterator[Path]:
-    """A whole copy in the same folder, safe on the disk; whatever is left of it at the end is removed."""
-    temporary = file.with_name(f"{_LEFTOVER}{os.getpid()}-{os.urandom(6).hex()}.tmp")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as out:
-            out.write(data)
-            out.flush()
-            os.fsync(out.fileno())
-        if mtime is not None:
-            os.utime(temporary, (mtime, mtime))
-        yield temporary
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _put(temporary: Path, file: Path) -> bool:
-    """Give the file its name unless something has it by now."""
-    try:
-        file.hardlink_to(temporary)
-        return True
-    except FileExistsError:
-        return False
-    except OSError:  # a file system without hard links
-        if os.path.lexists(file):
-            return False
-        temporary.replace(file)
-        return True
-
-
 def _keep_old(file: Path) -> str:
     """Let the file's present content stay under a name of its own."""
     while True:
@@ -136,9 +104,7 @@ def _keep_old(file: Path) -> str:
         except FileExistsError:
             continue  # somebody was faster
         except OSError:  # a file system without hard links
-            status = file.stat()
-            with _written_beside(file, file.read_bytes(), status.st_mtime) as copy:
-                copy.replace(backup)
+            write_file(backup, file.read_bytes(), mtime_ns=file.stat().st_mtime_ns)
             return backup.name
 
 
