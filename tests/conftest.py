@@ -12,8 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).parent.parent
+
+# How long an example takes says more about the machine than about the code.
+settings.register_profile("memslot", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("memslot")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts what runs in the background deaf to Ctrl-C, and so would be all that the tests start and interrupt.

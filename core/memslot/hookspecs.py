@@ -8,7 +8,7 @@ when the plugin is activated. Lifecycle hooks run around an agent's work and may
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pluggy
 
@@ -27,30 +27,18 @@ HOST_API = 1
 """The version of this contract; a manifest's `minHostApi` names the oldest it can live with."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+hookimpl = pluggy.HookimplMarker(PROJECT)
+"""Marks a hook implementation. pluggy's own marker: `tryfirst`, `trylast`, `specname` and `optionalhook` work."""
+
 _spec = pluggy.HookspecMarker(PROJECT)
-_impl = pluggy.HookimplMarker(PROJECT)
 
 
-@overload
-def hookimpl(function: Function, /) -> Function: ...
-@overload
-def hookimpl(*, priority: int = 0) -> Callable[[Function], Function]: ...
-def hookimpl(function: Any = None, /, *, priority: int = 0) -> Any:
-    """Mark a function as the implementation of the hook it is named after; a higher priority comes first."""
-
-    def mark(function: Function) -> Function:
-        marked = _impl(function)
-        marked.memslot_priority = priority  # type: ignore[attr-defined]
-        return marked
-
-    return mark(function) if function is not None else mark
-
-
-def hookspec(*, budget_seconds: float) -> Callable[[Function], Function]:
+def hookspec(*, budget_seconds: float, in_background: bool = False) -> Callable[[Function], Function]:
     """Mark a function as a hook whose implementations get this much time each."""
 
     def mark(function: Function) -> Function:
         function.memslot_budget = budget_seconds  # type: ignore[attr-defined]
+        function.memslot_in_background = in_background  # type: ignore[attr-defined]
         return _spec(function)
 
     return mark
@@ -107,12 +95,12 @@ def session_start(ctx: PluginContext, session: Session) -> None:
 def before_agent_start(ctx: PluginContext, run: RunInfo, messages: Sequence[Message]) -> AgentStart | None:
     """An agent is about to work on `run.prompt`: return context to put before it. Since host API 1.
 
-    All plugins' `prepend_context` parts are joined in order of priority; the first non-empty
+    All plugins' `prepend_context` parts are joined in pluggy's order; the first non-empty
     `system_prompt` wins. `messages` is the conversation so far.
     """
 
 
-@hookspec(budget_seconds=30)
+@hookspec(budget_seconds=30, in_background=True)
 def agent_end(ctx: PluginContext, run: RunInfo, messages: Sequence[Message], success: bool, error: str | None) -> None:
     """A run has ended. Called in the background, one run after the other; awaited when the host closes.
 
@@ -130,7 +118,7 @@ def before_compaction(ctx: PluginContext, session: Session, messages: Sequence[M
     """Older messages are about to be summarised away: the last chance to keep something. Since host API 1."""
 
 
-@hookspec(budget_seconds=15)
+@hookspec(budget_seconds=15, in_background=True)
 def session_end(ctx: PluginContext, session: Session) -> None:
     """A conversation is over, or the host closes while it is open. Since host API 1."""
 
@@ -144,7 +132,7 @@ def before_tool_call(ctx: PluginContext, run: RunInfo, tool: str, args: Mapping[
     """
 
 
-@hookspec(budget_seconds=15)
+@hookspec(budget_seconds=15, in_background=True)
 def after_tool_call(
     ctx: PluginContext,
     run: RunInfo,

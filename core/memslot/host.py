@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 from memslot.agent.at_exit import close_at_exit, forget
 from memslot.agent.events import ChatType, Message, RunInfo, Session
+from memslot.agent.hook_results import READERS
 from memslot.agent.lifecycle import END_BUDGET_SECONDS, Lifecycle
 from memslot.agent.prompt import PromptMode
+from memslot.agent.registries import Registries, refuse_command_clashes
 from memslot.agent.run import AgentRun, AsyncAgentRun, in_thread
 from memslot.agent.tool_calls import ToolCalls
 from memslot.config.load import LoadedConfig, load_config, parse_config
@@ -30,7 +32,6 @@ from memslot.plugins.hooks import HookRunner
 from memslot.plugins.info import PluginInfo
 from memslot.plugins.loading import load_plugin
 from memslot.plugins.overview import decide_plugins
-from memslot.plugins.registration import Registries, refuse_command_clashes
 from memslot.plugins.settings import with_defaults
 from memslot.plugins.thread_deaths import ThreadWatch
 from memslot.tools import Tool, ToolResult
@@ -61,7 +62,7 @@ class Host:
         self.agent_id = agent_id
         self.warnings = loaded.warnings
         self.diagnostics = Diagnostics()
-        self._runner = HookRunner(self.diagnostics, env)
+        self._runner = HookRunner(self.diagnostics, env, READERS)
         self._registries = Registries(self._runner, self.diagnostics, ProviderRegistry(env))
         self._tool_calls = ToolCalls(self._runner, self._registries, self.diagnostics)
         self._lifecycle = Lifecycle(self._runner, self._registries, self.diagnostics)
@@ -111,12 +112,24 @@ class Host:
             if decision.code in ("broken", "bad-config"):
                 self.diagnostics.add(decision.plugin.id, "activation", decision.reason)
         refuse_command_clashes(self.activation.running)
-        for plugin in self.activation.running:
-            self._start_plugin(plugin)
+        loaded = [(plugin, self._load_plugin(plugin)) for plugin in self.activation.running]
+        # pluggy calls what was registered last first: so hooks are called in the order of `memslot plugins list`.
+        for plugin, module in reversed(loaded):
+            if module is not None:
+                self._register_hooks(plugin, module)
+        self._contexts = {plugin.id: self._contexts[plugin.id] for plugin, _ in loaded if plugin.id in self._contexts}
+        self._registries.fill(plugin for plugin in self.activation.running if plugin.id in self._contexts)
 
-    def _start_plugin(self, plugin: PluginInfo) -> None:
-        entry = self.config.plugins.entries.get(plugin.id)
+    def _load_plugin(self, plugin: PluginInfo) -> object | None:
         self._threads.watch(plugin.id, plugin.root)
+        try:
+            return load_plugin(plugin, self.diagnostics)
+        except PluginLoadError as error:
+            self._failed[plugin.id] = self.diagnostics.add(plugin.id, "import", str(error)).message
+            return None
+
+    def _register_hooks(self, plugin: PluginInfo, module: object) -> None:
+        entry = self.config.plugins.entries.get(plugin.id)
         context = PluginContext(
             plugin.id,
             config=with_defaults(plugin.config_schema, dict(entry.config) if entry else {}),
@@ -127,11 +140,7 @@ class Host:
             report=functools.partial(self._take_report, plugin.id),
         )
         try:
-            loaded = load_plugin(plugin, self.diagnostics)
-            hooks = self._runner.add(loaded, context, entry.hooks.timeout_ms if entry else None)
-        except PluginLoadError as error:
-            self._failed[plugin.id] = self.diagnostics.add(plugin.id, "import", str(error)).message
-            return
+            hooks = self._runner.add(module, context, entry.hooks.timeout_ms if entry else None)
         except Exception as error:  # pluggy's validation, and whatever a strange object raises when looked at
             self._failed[plugin.id] = self.diagnostics.add(plugin.id, "hooks", describe_error(error)).message
             return
@@ -139,7 +148,6 @@ class Host:
             message = "implements no hook; mark its functions with @memslot.hookimpl"
             self.diagnostics.add(plugin.id, "hooks", message, level="warning")
         self._contexts[plugin.id] = context
-        self._registries.take(plugin)
 
     def _take_report(self, plugin_id: str, stage: str, message: str) -> None:
         self.diagnostics.add(plugin_id, stage, message, level="warning")
@@ -158,7 +166,7 @@ class Host:
         import click
 
         group = click.Group()
-        self._runner.call_one(plugin_id, "register_commands", cli=group)
+        self._runner.call("register_commands", only=plugin_id, cli=group)
         return dict(group.commands)
 
     # Memory and embeddings
@@ -260,7 +268,7 @@ class Host:
 
     def before_compaction(self, session: Session, messages: Sequence[Message], tokens: int) -> None:
         """Tell plugins that older messages are about to be summarised away."""
-        self._runner.call_all("before_compaction", session=session, messages=tuple(messages), tokens=tokens)
+        self._runner.call("before_compaction", session=session, messages=tuple(messages), tokens=tokens)
 
     def end_session(self, session: str | Session) -> None:
         """Tell plugins that a conversation is over; what they still do for its runs comes first."""

@@ -3,7 +3,7 @@
 from memslot import AgentStart, PluginContext, RunInfo, fence, hookimpl
 
 
-@hookimpl(priority=10)
+@hookimpl(tryfirst=True)
 def before_agent_start(ctx: PluginContext, run: RunInfo) -> AgentStart | None:
     if not run.session.is_private or "deploy" not in run.prompt:
         return None

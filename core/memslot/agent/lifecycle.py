@@ -9,14 +9,12 @@ from typing import Any
 from memslot.agent.events import CHAT_TYPES, AgentStart, ChatType, Message, RunInfo, Session
 from memslot.agent.messages import plain_messages
 from memslot.agent.prompt import PromptMode, PromptSection, join_prompt
+from memslot.agent.registries import Registries
 from memslot.diagnostics import Diagnostics, describe_error
-from memslot.plugins.hooks import HookRunner, expect
-from memslot.plugins.registration import Registries
+from memslot.plugins.hooks import HookRunner
 from memslot.tools import Tool
 
 END_BUDGET_SECONDS = 30.0
-MAX_START_CHARS = 200_000
-"""More before one prompt is a mistake: it would push everything else out of the model's sight."""
 
 
 class Lifecycle:
@@ -43,7 +41,7 @@ class Lifecycle:
             is_new = place.id not in self._open
             self._open[place.id] = place
         if is_new:
-            self._runner.call_all("session_start", session=place)
+            self._runner.call("session_start", session=place)
         return place
 
     def prepare(
@@ -56,7 +54,7 @@ class Lifecycle:
     ) -> tuple[str, str]:
         """Ask plugins what belongs before a prompt: (context, system prompt)."""
         plain = self._read_messages(messages, "before_agent_start")
-        answers = self._runner.call_all("before_agent_start", accept=_usable_start, run=info, messages=plain)
+        answers = self._runner.call("before_agent_start", run=info, messages=plain)
         starts: list[AgentStart] = [answer.value for answer in answers]
         context = "\n\n".join(start.prepend_context.strip() for start in starts if start.prepend_context.strip())
         base = next((start.system_prompt for start in starts if start.system_prompt.strip()), base_prompt)
@@ -97,7 +95,7 @@ class Lifecycle:
         """Tell plugins in the background that a run has ended, and its conversation if it was one of its own."""
         # Copies, because the caller's list goes on changing while plugins look at it in the background.
         plain = self._read_messages(messages, "agent_end")
-        self._runner.call_in_background("agent_end", run=info, messages=plain, success=success, error=error)
+        self._runner.call("agent_end", run=info, messages=plain, success=success, error=error)
         if ends_session:
             self.end_session(info.session.id)
 
@@ -106,19 +104,10 @@ class Lifecycle:
         with self._lock:
             place = self._open.pop(session_id, None)
         if place is not None:
-            self._runner.call_in_background("session_end", session=place)
+            self._runner.call("session_end", session=place)
 
     def close(self) -> None:
         """End every open conversation and wait for all background work."""
         for session_id in tuple(self._open):
             self.end_session(session_id)
         self._runner.drain(END_BUDGET_SECONDS)
-
-
-def _usable_start(value: Any) -> str | None:
-    fault = expect(AgentStart)(value)
-    if fault is None and not (isinstance(value.prepend_context, str) and isinstance(value.system_prompt, str)):
-        return "returned an AgentStart whose fields are not text"
-    if fault is None and len(value.prepend_context) + len(value.system_prompt) > MAX_START_CHARS:
-        return f"returned more than {MAX_START_CHARS} characters, of which none was taken"
-    return fault

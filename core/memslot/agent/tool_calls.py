@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from memslot.agent.events import ChatType, RunInfo, ToolCallVerdict
+from memslot.agent.registries import Registries
 from memslot.diagnostics import Diagnostics, describe_error
 from memslot.errors import ToolArgumentsError
-from memslot.plugins.hooks import HookRunner, expect
+from memslot.plugins.executor import NotStarted, OutOfTime
+from memslot.plugins.hooks import HookRunner
 from memslot.plugins.isolation import own_copy
-from memslot.plugins.lanes import NotStarted, OutOfTime
-from memslot.plugins.registration import Registries
 from memslot.text import one_line
 from memslot.tools import Tool, ToolCall, ToolResult
 
@@ -46,7 +46,7 @@ class ToolCalls:
         except ToolArgumentsError as error:
             return ToolResult(str(error), is_error=True)
         result, seconds = self._execute(tool, parsed, run)
-        self._runner.call_in_background(
+        self._runner.call(
             "after_tool_call", run=run, tool=name, args=given, result=own_copy(result), duration_seconds=seconds
         )
         return result
@@ -68,16 +68,12 @@ class ToolCalls:
     def _ask_plugins(self, run: RunInfo, name: str, args: Mapping[str, Any]) -> tuple[Mapping[str, Any], str | None]:
         """Let plugins look at a call in turn: the arguments to use, and a refusal if there was one."""
         for plugin_id in self._runner.implementers("before_tool_call"):
-            answer = self._runner.call_one(
-                plugin_id, "before_tool_call", accept=_usable_verdict, run=run, tool=name, args=args
-            )
-            if answer is None:
-                continue
-            verdict: ToolCallVerdict = answer.value
-            if verdict.block is not None:
-                return args, one_line(verdict.block) or "no reason was given"
-            if verdict.args is not None:
-                args = dict(verdict.args)
+            for answer in self._runner.call("before_tool_call", only=plugin_id, run=run, tool=name, args=args):
+                verdict: ToolCallVerdict = answer.value
+                if verdict.block is not None:
+                    return args, one_line(verdict.block) or "no reason was given"
+                if verdict.args is not None:
+                    args = dict(verdict.args)
         return args, None
 
     def _execute(self, tool: Tool, parsed: Any, run: RunInfo) -> tuple[ToolResult, float]:
@@ -94,15 +90,6 @@ class ToolCalls:
         said = _explain(error, tool)
         event = self._diagnostics.add(plugin_id, f"tool {tool.name}", said, duration_ms=seconds * 1000)
         return ToolResult(f"{tool.name} failed: {event.message}", is_error=True), seconds
-
-
-def _usable_verdict(value: Any) -> str | None:
-    fault = expect(ToolCallVerdict)(value)
-    if fault is None and not isinstance(value.block, str | None):
-        return "returned a ToolCallVerdict whose block is not text"
-    if fault is None and not isinstance(value.args, Mapping | None):
-        return "returned a ToolCallVerdict whose args are not a mapping"
-    return fault
 
 
 def _explain(error: BaseException, tool: Tool) -> str:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Collection
 from typing import Any
 
-from memslot.plugins.lanes import start_thread
+from memslot.plugins.executor import start_thread
 
 _AGAIN_AFTER = (0.05, 0.45)
 """Seconds: soon, and once more for a machine that is busy."""

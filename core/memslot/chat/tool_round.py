@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from memslot.chat.interrupts import Interrupts
 from memslot.chat.reply import RequestedCall
 from memslot.diagnostics import describe_error
-from memslot.plugins.lanes import start_thread
+from memslot.plugins.executor import start_thread
 from memslot.tools import ToolResult
 
 AT_ONCE = 8

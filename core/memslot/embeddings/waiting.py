@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from memslot.errors import EmbeddingCancelledError
-from memslot.plugins.lanes import start_thread
+from memslot.plugins.executor import start_thread
 
 Value = TypeVar("Value")
 LOOK_SECONDS = 0.1

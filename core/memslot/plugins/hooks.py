@@ -1,12 +1,17 @@
-"""Calls hooks: each implementation by itself, within its budget, in order of priority."""
+"""Calls hooks: pluggy dispatches to stand-ins, which run each plugin's function isolated and within its budget.
+
+A stand-in starts the function in its plugin's own executor and returns a handle; the runner then collects the
+handles. So pluggy decides who is called, with what and in which order, and the plugins still work at the same time.
+"""
 
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,36 +21,18 @@ from memslot import hookspecs
 from memslot.config.spelling import nearest
 from memslot.diagnostics import Diagnostics, describe_error
 from memslot.errors import HookError
+from memslot.plugins.executor import Call, NotStarted, OutOfTime, PluginExecutor
 from memslot.plugins.isolation import own_copy
-from memslot.plugins.lanes import Call, Lane, NotStarted, OutOfTime
 
 if TYPE_CHECKING:
     from memslot.plugins.context import PluginContext
 
-Accept = Callable[[Any], str | None]
-"""Looks at what an implementation returned; gives the reason why it cannot be used, or None."""
+Reader = Callable[[Any], Any]
+"""Reads what an implementation returned; raises UnusableResult where it doesn't fit the hook."""
 
 
-def expect(kind: type[Any]) -> Accept:
-    """A check that an implementation returned an instance of `kind`."""
-
-    def accept(value: Any) -> str | None:
-        if isinstance(value, kind):
-            return None
-        return f"returned {type(value).__name__} where {kind.__name__} was due"
-
-    return accept
-
-
-class _Unusable(Exception):
-    """An implementation returned something that cannot be used."""
-
-
-def _check(accept: Accept | None, value: Any) -> Any:
-    """Look at an answer in the plugin's own thread: it may be a generator, or anything else that runs code."""
-    if accept is not None and value is not None and (reason := accept(value)) is not None:
-        raise _Unusable(reason)
-    return value
+class UnusableResult(Exception):
+    """An implementation returned something that the host cannot use; the message says what."""
 
 
 @dataclass(frozen=True)
@@ -57,61 +44,94 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class _Pending:
+class _Handle:
+    """A call that is under way."""
+
     plugin: str
     hook: str
     call: Call
     budget: float
 
 
-class HookRunner:
-    """Calls the implementations of active plugins so that none of them can harm another or the caller."""
+class _StandIn:
+    """Registered with pluggy in a plugin's place; holds one function for each of the plugin's implementations."""
 
-    def __init__(self, diagnostics: Diagnostics, env: Mapping[str, str] | None = None) -> None:
+
+class HookRunner:
+    """Calls the implementations of active plugins so that none of them can harm another or the caller.
+
+    `readers` gives for a hook how its results are read; that runs in the plugin's thread, since a result may be a
+    generator or anything else that executes the plugin's code.
+    """
+
+    def __init__(
+        self,
+        diagnostics: Diagnostics,
+        env: Mapping[str, str] | None = None,
+        readers: Mapping[str, Reader] | None = None,
+    ) -> None:
         env = os.environ if env is None else env
         self.diagnostics = diagnostics
         self.strict = env.get("MEMSLOT_STRICT_PLUGINS") == "1"
         self.trace = env.get("MEMSLOT_TRACE_PLUGINS") == "1"
+        self._readers = readers or {}
         self._manager = pluggy.PluginManager(hookspecs.PROJECT)
         self._manager.add_hookspecs(hookspecs)
-        self._contexts: dict[str, PluginContext] = {}
         self._timeouts: dict[str, float] = {}
-        self._lanes: dict[str, Lane] = {}
+        self._executors: dict[str, PluginExecutor] = {}
         self._is_closed = False
 
     def add(self, plugin: object, context: PluginContext, timeout_ms: int | None = None) -> list[str]:
         """Register a plugin's implementations; give the names of the hooks it implements.
 
-        Raises pluggy's PluginValidationError where an implementation does not fit its hook.
+        pluggy calls what was registered last first. Raises pluggy's PluginValidationError where an implementation
+        does not fit its hook; then none of the plugin's hooks is registered.
         """
         plugin_id = context.plugin_id
+        executor = PluginExecutor(plugin_id)
+        stand_in = _StandIn()
+        for name, hook in self._implementations(plugin):
+            setattr(stand_in, name, self._stand_in_for(getattr(plugin, name), hook, context, executor))
         try:
-            self._manager.register(plugin, name=plugin_id)
-            callers = self._manager.get_hookcallers(plugin) or []
-            self._refuse_misfits(plugin, [caller.name for caller in callers])
-        except BaseException:
-            # A plugin that was refused at its second hook must not stay with its first.
-            if self._manager.is_registered(plugin):
-                self._manager.unregister(plugin)
+            self._manager.register(stand_in, name=plugin_id)
+        except BaseException:  # before 1.7, pluggy keeps the hooks that came before the one it refuses
+            if self._manager.is_registered(stand_in):
+                self._manager.unregister(stand_in)
             raise
-        self._contexts[plugin_id] = context
-        self._lanes[plugin_id] = Lane(plugin_id)
+        self._executors[plugin_id] = executor
         if timeout_ms is not None:
             self._timeouts[plugin_id] = timeout_ms / 1000
-        return [caller.name for caller in callers]
+        return [caller.name for caller in self._manager.get_hookcallers(stand_in) or []]
 
-    def _refuse_misfits(self, plugin: object, hooks: list[str]) -> None:
-        for name in hooks:
-            caller: pluggy.HookCaller = getattr(self._manager.hook, name)
-            if not caller.has_spec():
-                known = [n for n in vars(hookspecs) if hasattr(getattr(hookspecs, n), "memslot_budget")]
-                meant = nearest(name, known)
-                hint = f'did you mean "{meant}"?' if meant else f"the hooks are {', '.join(known)}"
-                raise pluggy.PluginValidationError(plugin, f"there is no hook {name!r}; {hint}")
-            for impl in caller.get_hookimpls():
-                if impl.plugin is plugin and (impl.hookwrapper or impl.wrapper):
-                    message = f"{name} is a wrapper; memslot calls each implementation by itself"
-                    raise pluggy.PluginValidationError(plugin, message)
+    def _implementations(self, plugin: object) -> Iterable[tuple[str, str]]:
+        """The marked functions of a plugin, each with its hook's name."""
+        for name in dir(plugin):
+            options = self._manager.parse_hookimpl_opts(plugin, name)
+            if options is None:
+                continue
+            hook = options.get("specname") or name
+            if options.get("wrapper") or options.get("hookwrapper"):
+                message = f"{name} is a wrapper, and memslot has none: implementations of a hook run at the same time"
+                raise pluggy.PluginValidationError(plugin, message)
+            if hasattr(getattr(hookspecs, hook, None), "memslot_budget"):
+                yield name, hook
+            elif not options.get("optionalhook"):
+                raise pluggy.PluginValidationError(plugin, _no_such_hook(hook))
+
+    def _stand_in_for(
+        self, function: Callable[..., Any], hook: str, context: PluginContext, executor: PluginExecutor
+    ) -> Callable[..., Any]:
+        names = tuple(inspect.signature(function).parameters)
+        start = self._enqueue if getattr(hookspecs, hook).memslot_in_background and not self.strict else self._start
+
+        @functools.wraps(function)  # with the function's marks and signature, by which pluggy orders and calls it
+        def stand_in(*arguments: Any) -> _Handle | None:
+            # Not strict: pluggy leaves out parameters with a default.
+            named = zip(names, arguments, strict=False)
+            given = [context if name == "ctx" else own_copy(argument) for name, argument in named]
+            return start(context.plugin_id, executor, hook, functools.partial(function, *given))
+
+        return stand_in
 
     def budget_of(self, hook: str, plugin_id: str) -> float:
         """How many seconds one call may take: the plugin's own setting for lifecycle hooks, else the hook's."""
@@ -120,29 +140,21 @@ class HookRunner:
 
     def implementers(self, hook: str) -> list[str]:
         """Ids of the plugins that implement a hook, in the order in which they are called."""
-        return [impl.plugin_name for impl in self._implementations(hook)]
+        implementations: list[pluggy.HookImpl] = getattr(self._manager.hook, hook).get_hookimpls()
+        return list(dict.fromkeys(impl.plugin_name for impl in reversed(implementations)))
 
-    def _implementations(self, hook: str) -> list[pluggy.HookImpl]:
-        impls = getattr(self._manager.hook, hook).get_hookimpls()
-        # Sorting is stable: plugins of equal priority keep the order in which they were activated.
-        return sorted(impls, key=lambda impl: -getattr(impl.function, "memslot_priority", 0))
+    def call(self, hook: str, *, only: str | None = None, **arguments: Any) -> list[Answer]:
+        """Call a hook, of all plugins or of one; give the answers other than None in pluggy's order.
 
-    def call_all(self, hook: str, *, accept: Accept | None = None, **arguments: Any) -> list[Answer]:
-        """Call all implementations at the same time; give the answers other than None in order of priority."""
-        pending = [
-            call
-            for impl in self._implementations(hook)
-            if (call := self._start(hook, impl, arguments, accept)) is not None
-        ]
-        answers = [self._finish(call) for call in pending]
+        Implementations run at the same time. Those of a background hook are queued behind their plugin's earlier
+        calls, and there is no answer; strict mode waits for them.
+        """
+        plugins = self._manager.list_name_plugin() if only is not None else []
+        others = [stand_in for plugin_id, stand_in in plugins if plugin_id != only]
+        caller = self._manager.subset_hook_caller(hook, others)
+        handles: list[_Handle] = caller(ctx=None, **arguments)  # each stand-in puts in its plugin's own context
+        answers = [self._finish(handle) for handle in handles]
         return [answer for answer in answers if answer is not None]
-
-    def call_one(self, plugin_id: str, hook: str, *, accept: Accept | None = None, **arguments: Any) -> Answer | None:
-        """Call one plugin's implementation, if it has one."""
-        for impl in self._implementations(hook):
-            if impl.plugin_name == plugin_id and (pending := self._start(hook, impl, arguments, accept)):
-                return self._finish(pending)
-        return None
 
     def call_function(
         self,
@@ -158,7 +170,7 @@ class HookRunner:
         Gives the value, the error if there was one, and the duration in seconds; records nothing.
         """
         try:
-            call = self._lanes[plugin_id].start(function, budget, stage, convert)
+            call = self._executors[plugin_id].start(function, budget, stage, convert)
         except NotStarted as error:
             return None, error, 0.0
         try:
@@ -168,31 +180,11 @@ class HookRunner:
                 raise  # the person's Ctrl-C while waiting, not the plugin's doing
             return None, error, call.duration_ms / 1000
 
-    def call_in_background(self, hook: str, **arguments: Any) -> None:
-        """Queue all implementations, each behind its own plugin's earlier calls. Strict mode waits for them."""
-        if self.strict:
-            self.call_all(hook, **arguments)
-            return
-        for impl in self._implementations(hook):
-            if self._is_closed:
-                self._report(impl.plugin_name, hook, "was not called: the host is closed", None)
-                continue
-            job = functools.partial(self._call_quietly, hook, impl, arguments)
-            try:
-                self._lanes[impl.plugin_name].enqueue(job)
-            except NotStarted as error:
-                self._report(impl.plugin_name, hook, str(error), None)
-
-    def _call_quietly(self, hook: str, impl: pluggy.HookImpl, arguments: Mapping[str, Any]) -> None:
-        pending = self._start(hook, impl, arguments, None)
-        if pending is not None:
-            self._finish(pending)
-
     def drain(self, budget: float) -> None:
         """Wait for what runs in the background, at most `budget` seconds in all."""
         deadline = time.perf_counter() + budget
-        for plugin_id, lane in self._lanes.items():
-            left = lane.drain(deadline)
+        for plugin_id, executor in self._executors.items():
+            left = executor.drain(deadline)
             if left:
                 message = f"{left} background call(s) were still open after {budget:g} s and are lost"
                 self.diagnostics.add(plugin_id, "close", message)
@@ -200,34 +192,44 @@ class HookRunner:
     def close(self) -> None:
         """Stop the plugins' loops; what is called after this in the background is refused."""
         self._is_closed = True
-        for lane in self._lanes.values():
-            lane.close()
+        for executor in self._executors.values():
+            executor.close()
 
     def _start(
-        self, hook: str, impl: pluggy.HookImpl, arguments: Mapping[str, Any], accept: Accept | None
-    ) -> _Pending | None:
-        plugin_id = impl.plugin_name
-        given = {**arguments, "ctx": self._contexts[plugin_id]}
-        chosen = {name: own_copy(given[name]) for name in impl.argnames if name in given}
+        self, plugin_id: str, executor: PluginExecutor, hook: str, function: Callable[[], Any]
+    ) -> _Handle | None:
         budget = self.budget_of(hook, plugin_id)
         try:
-            call = self._lanes[plugin_id].start(
-                lambda: impl.function(**chosen), budget, hook, functools.partial(_check, accept)
-            )
+            call = executor.start(function, budget, hook, functools.partial(_read, self._readers.get(hook)))
         except NotStarted as error:
             self._report(plugin_id, hook, str(error), None)
             return None
-        return _Pending(plugin_id, hook, call, budget)
+        return _Handle(plugin_id, hook, call, budget)
 
-    def _finish(self, pending: _Pending) -> Answer | None:
-        plugin_id, hook, call = pending.plugin, pending.hook, pending.call
+    def _enqueue(self, plugin_id: str, executor: PluginExecutor, hook: str, function: Callable[[], Any]) -> None:
+        if self._is_closed:
+            self._report(plugin_id, hook, "was not called: the host is closed", None)
+            return
+
+        def job() -> None:
+            handle = self._start(plugin_id, executor, hook, function)
+            if handle is not None:
+                self._finish(handle)
+
+        try:
+            executor.enqueue(job)
+        except NotStarted as error:
+            self._report(plugin_id, hook, str(error), None)
+
+    def _finish(self, handle: _Handle) -> Answer | None:
+        plugin_id, hook, call = handle.plugin, handle.hook, handle.call
         try:
             value = call.result()
             return None if value is None else Answer(plugin_id, value)
-        except _Unusable as error:
+        except UnusableResult as error:
             self._report(plugin_id, hook, str(error), call.duration_ms)
         except OutOfTime:
-            self._report(plugin_id, hook, f"did not finish within {pending.budget:g} s", call.duration_ms)
+            self._report(plugin_id, hook, f"did not finish within {handle.budget:g} s", call.duration_ms)
         except HookError:
             raise
         except BaseException as error:
@@ -250,3 +252,14 @@ class HookRunner:
         event = self.diagnostics.add(plugin_id, hook, message, duration_ms=duration_ms)
         if self.strict:
             raise HookError(str(event)) from cause
+
+
+def _read(reader: Reader | None, value: Any) -> Any:
+    return value if reader is None or value is None else reader(value)
+
+
+def _no_such_hook(name: str) -> str:
+    known = [hook for hook, spec in vars(hookspecs).items() if hasattr(spec, "memslot_budget")]
+    meant = nearest(name, known)
+    hint = f'did you mean "{meant}"?' if meant else f"the hooks are {', '.join(known)}"
+    return f"there is no hook {name!r}; {hint}"

@@ -31,13 +31,20 @@ def load_plugin(plugin: PluginInfo, diagnostics: Diagnostics) -> object:
         except (KeyboardInterrupt, PluginLoadError):
             raise
         except BaseException as error:
-            raise PluginLoadError(f"its code could not be imported: {describe_error(error)}") from error
+            raise PluginLoadError(f"its code could not be imported: {describe_error(error)}{_cure(error)}") from error
         finally:
             if sys.stdout is printed:
                 sys.stdout = printed.other
             if text := printed.text:
                 message = f"printed {len(text)} characters at import, which were dropped: {text.strip()[:60]!r}"
                 diagnostics.add(plugin.id, "import", message, level="warning")
+
+
+def _cure(error: BaseException) -> str:
+    """What to do about a mark that memslot's hookimpl had before it was pluggy's own."""
+    if isinstance(error, TypeError) and "'priority'" in str(error):
+        return "; write @hookimpl(tryfirst=True) or @hookimpl(trylast=True) in place of a priority"
+    return ""
 
 
 class _OwnPrints(io.TextIOBase):

@@ -96,12 +96,12 @@ def test_a_run_without_plugins_gives_the_prompt_as_it_is(bench) -> None:
         assert (run.context, run.system_prompt, run.prompt, run.tools) == ("", "base", "hello", ())
 
 
-def test_contexts_are_joined_and_the_first_system_prompt_wins_by_priority(bench) -> None:
-    for name, priority in (("low", -5), ("high", 5), ("middle", 0)):
+def test_contexts_are_joined_and_the_first_system_prompt_wins_in_pluggys_order(bench) -> None:
+    for name, marks in (("low", "trylast=True"), ("high", "tryfirst=True"), ("middle", "")):
         bench.write(
             name,
             f"""
-            @hookimpl(priority={priority})
+            @hookimpl({marks})
             def before_agent_start():
                 return AgentStart(prepend_context=" {name} ", system_prompt={name if name != "high" else ""!r})
             """,
@@ -109,6 +109,14 @@ def test_contexts_are_joined_and_the_first_system_prompt_wins_by_priority(bench)
     with bench.load() as host, host.run("hello", system_prompt="base") as run:
         assert run.context == "high\n\nmiddle\n\nlow"
         assert run.system_prompt == "middle"
+
+
+def test_unmarked_plugins_are_called_in_the_order_of_the_list(bench) -> None:
+    for name in ("b", "a", "c"):
+        bench.write(name, f"@hookimpl\ndef before_agent_start():\n    return AgentStart(prepend_context={name!r})\n")
+    with bench.load() as host, host.run("hello") as run:
+        listed = [decision.plugin.id for decision in host.activation.decisions if decision.plugin.id in host.plugins]
+        assert run.context.split() == [plugin_id for plugin_id in listed if plugin_id in "abc"]
 
 
 def test_plugins_see_the_conversation_so_far(bench) -> None:
@@ -231,7 +239,7 @@ def test_a_plugin_may_change_arguments_and_the_next_one_sees_them(bench) -> None
     bench.write(
         "changer",
         """
-        @hookimpl(priority=10)
+        @hookimpl(tryfirst=True)
         def before_tool_call(args):
             return ToolCallVerdict(args={**args, "word": args["word"].upper()})
         """,
@@ -459,7 +467,7 @@ def use_everything(host: Any) -> tuple[Any, ...]:
 @pytest.mark.parametrize("misdeed", sorted(MISDEEDS))
 def test_nothing_a_plugin_does_reaches_the_caller_or_another_plugin(bench, misdeed: str) -> None:
     code = "".join(
-        f"@hookimpl(priority=9)\ndef {hook}():\n    HEARD.append({hook!r})\n    {MISDEEDS[misdeed]}\n"
+        f"@hookimpl(tryfirst=True)\ndef {hook}():\n    HEARD.append({hook!r})\n    {MISDEEDS[misdeed]}\n"
         for hook in EVERY_HOOK
     )
     bench.write("bad", code, timeout_ms=100)
@@ -480,7 +488,7 @@ def test_what_a_plugin_does_to_the_arguments_it_was_given_stays_with_it(bench) -
     bench.write(
         "vandal",
         """
-        @hookimpl(priority=9)
+        @hookimpl(tryfirst=True)
         def before_tool_call(args):
             args["more"].append("graffiti")
             args["word"] = "graffiti"
@@ -500,7 +508,7 @@ def test_what_a_plugin_does_to_a_result_it_is_shown_stays_with_it(bench) -> None
     bench.write(
         "vandal",
         """
-        @hookimpl(priority=9)
+        @hookimpl(tryfirst=True)
         def after_tool_call(args, result):
             args["more"].append("graffiti")
             args["word"] = "graffiti"
@@ -536,11 +544,11 @@ def test_what_a_plugin_does_to_the_messages_it_was_given_stays_with_it(bench) ->
                 message["parts"].append("graffiti")
             HEARD.append("done")
 
-        @hookimpl(priority=9)
+        @hookimpl(tryfirst=True)
         def before_agent_start(messages):
             spoil(messages)
 
-        @hookimpl(priority=9)
+        @hookimpl(tryfirst=True)
         def agent_end(messages):
             spoil(messages)
         """,
@@ -584,7 +592,7 @@ def test_a_huge_context_does_not_break_the_run(bench) -> None:
         "big", "@hookimpl\ndef before_agent_start():\n    return AgentStart(prepend_context='x' * 20_000_000)\n"
     )
     bench.write(
-        "small", "@hookimpl(priority=-1)\ndef before_agent_start():\n    return AgentStart(prepend_context='note')\n"
+        "small", "@hookimpl(trylast=True)\ndef before_agent_start():\n    return AgentStart(prepend_context='note')\n"
     )
     with bench.load() as host, host.run("hello") as run:
         assert run.context.endswith("note")

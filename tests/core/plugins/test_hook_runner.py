@@ -11,14 +11,15 @@ from typing import Any
 import pluggy
 import pytest
 from memslot import AgentStart, HookError, RunInfo, Session, hookimpl
+from memslot.agent.hook_results import READERS
 from memslot.diagnostics import Diagnostics
-from memslot.plugins.hooks import HookRunner, expect
+from memslot.plugins.hooks import HookRunner
 
 RUN = RunInfo("hello", Session("main"))
 
 
-def plugin_with(function: Any, *, name: str = "before_agent_start", priority: int = 0) -> SimpleNamespace:
-    return SimpleNamespace(**{name: hookimpl(priority=priority)(function)})
+def plugin_with(function: Any, *, name: str = "before_agent_start", **marks: Any) -> SimpleNamespace:
+    return SimpleNamespace(**{name: hookimpl(**marks)(function)})
 
 
 class Bench:
@@ -26,14 +27,14 @@ class Bench:
 
     def __init__(self, env: dict[str, str] | None = None) -> None:
         self.diagnostics = Diagnostics()
-        self.runner = HookRunner(self.diagnostics, env or {})
+        self.runner = HookRunner(self.diagnostics, env or {}, READERS)
 
     def add(self, plugin_id: str, function: Any, *, timeout_ms: int | None = None, **options: Any) -> None:
         context: Any = SimpleNamespace(plugin_id=plugin_id)
         self.runner.add(plugin_with(function, **options), context, timeout_ms)
 
     def start(self) -> list[Any]:
-        answers = self.runner.call_all("before_agent_start", accept=expect(AgentStart), run=RUN, messages=())
+        answers = self.runner.call("before_agent_start", run=RUN, messages=())
         return [(answer.plugin, answer.value.prepend_context) for answer in answers]
 
     @property
@@ -53,12 +54,71 @@ def good(text: str) -> Any:
     return before_agent_start
 
 
-def test_answers_come_in_order_of_priority_then_of_activation(bench: Bench) -> None:
+def test_pluggy_orders_the_answers_last_registered_first_unless_marked(bench: Bench) -> None:
     bench.add("first", good("1"))
+    bench.add("urgent", good("3"), tryfirst=True)
+    bench.add("late", good("4"), trylast=True)
     bench.add("second", good("2"))
-    bench.add("urgent", good("3"), priority=10)
-    bench.add("late", good("4"), priority=-10)
-    assert [plugin for plugin, _ in bench.start()] == ["urgent", "first", "second", "late"]
+    assert [plugin for plugin, _ in bench.start()] == ["urgent", "second", "first", "late"]
+    assert bench.runner.implementers("before_agent_start") == ["urgent", "second", "first", "late"]
+
+
+def test_specname_lets_a_function_of_another_name_implement_a_hook(bench: Bench) -> None:
+    bench.add("aliased", good("fine"), name="recall_notes", specname="before_agent_start")
+    assert bench.start() == [("aliased", "fine")]
+
+
+def test_one_plugin_may_implement_a_hook_twice_by_specname(bench: Bench) -> None:
+    marks = hookimpl(specname="before_agent_start")
+    both = SimpleNamespace(one=marks(good("1")), two=marks(good("2")))
+    context: Any = SimpleNamespace(plugin_id="both")
+    bench.runner.add(both, context)
+    assert sorted(bench.start()) == [("both", "1"), ("both", "2")]
+
+
+def test_optional_hook_of_a_newer_host_is_passed_over(bench: Bench) -> None:
+    plugin = SimpleNamespace(
+        memory_dreamt=hookimpl(optionalhook=True)(lambda dream: None), before_agent_start=hookimpl(good("fine"))
+    )
+    context: Any = SimpleNamespace(plugin_id="modern")
+    assert bench.runner.add(plugin, context) == ["before_agent_start"]
+    assert bench.start() == [("modern", "fine")]
+
+
+def test_each_plugin_gets_its_own_context_and_its_own_copy(bench: Bench) -> None:
+    seen: dict[str, Any] = {}
+
+    def look(ctx: Any, messages: list[Any]) -> None:
+        messages[0]["content"] = "changed"
+        seen[ctx.plugin_id] = messages
+
+    bench.add("one", look)
+    bench.add("two", look)
+    messages = [{"role": "user", "content": "said"}]
+    bench.runner.call("before_agent_start", run=RUN, messages=messages)
+    assert set(seen) == {"one", "two"}
+    assert seen["one"] is not seen["two"]
+    assert messages == [{"role": "user", "content": "said"}]
+
+
+def test_parameter_with_a_default_is_left_to_the_plugin(bench: Bench) -> None:
+    def before_agent_start(run: RunInfo, shout: bool = True) -> AgentStart:
+        return AgentStart(prepend_context=run.prompt.upper() if shout else run.prompt)
+
+    bench.add("loud", before_agent_start)
+    assert bench.start() == [("loud", "HELLO")]
+
+
+def test_implementations_of_one_hook_run_at_the_same_time(bench: Bench) -> None:
+    together = threading.Barrier(3)
+
+    def before_agent_start() -> AgentStart:
+        together.wait(10)  # breaks unless all three are under way
+        return AgentStart(prepend_context="met")
+
+    for plugin_id in ("one", "two", "three"):
+        bench.add(plugin_id, before_agent_start)
+    assert bench.start() == [("three", "met"), ("two", "met"), ("one", "met")]
 
 
 @pytest.mark.parametrize(
@@ -228,7 +288,7 @@ def test_strict_mode_also_raises_for_background_hooks() -> None:
 
     bench.add("bad", agent_end, name="agent_end")
     with pytest.raises(HookError, match="lost"):
-        bench.runner.call_in_background("agent_end", run=RUN, messages=(), success=True, error=None)
+        bench.runner.call("agent_end", run=RUN, messages=(), success=True, error=None)
 
 
 def test_trace_prints_each_call_with_its_time(capsys: pytest.CaptureFixture[str]) -> None:
@@ -250,7 +310,7 @@ def test_background_calls_of_a_plugin_keep_their_order_and_do_not_wait_for_anoth
     bench.add("quick", lambda run: heard.append(("quick", run.prompt)), name="agent_end")
     for number in range(3):
         run = RunInfo(str(number), RUN.session)
-        bench.runner.call_in_background("agent_end", run=run, messages=(), success=True, error=None)
+        bench.runner.call("agent_end", run=run, messages=(), success=True, error=None)
     deadline = time.perf_counter() + 5
     while len(heard) < 3 and time.perf_counter() < deadline:
         time.sleep(0.005)
@@ -264,7 +324,7 @@ def test_drain_gives_up_after_its_budget_and_says_what_is_lost(bench: Bench) -> 
     release = threading.Event()
     bench.add("stuck", lambda: release.wait(30), name="agent_end")
     for _ in range(2):
-        bench.runner.call_in_background("agent_end", run=RUN, messages=(), success=True, error=None)
+        bench.runner.call("agent_end", run=RUN, messages=(), success=True, error=None)
     began = time.perf_counter()
     bench.runner.drain(0.2)
     assert time.perf_counter() - began < 1

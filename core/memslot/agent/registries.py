@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable
-from typing import Any
 
 from memslot.agent.prompt import PromptSection
 from memslot.diagnostics import Diagnostics
 from memslot.embeddings.contract import EmbeddingProviderSpec
 from memslot.embeddings.selection import ProviderRegistry
 from memslot.errors import NameClashError, ToolError
-from memslot.memory.contract import Memory, misfit
+from memslot.memory.contract import Memory
 from memslot.plugins.activation import SLOT_KINDS
 from memslot.plugins.hooks import HookRunner
 from memslot.plugins.info import PluginInfo
 from memslot.tools import Tool
-
-MAX_PER_PLUGIN = 100
-"""More of anything from one plugin is a mistake: no model can choose between so many tools."""
 
 
 class Registries:
@@ -33,39 +28,26 @@ class Registries:
         self.memory: Memory | None = None
         self.memory_owner: str | None = None
 
-    def take(self, plugin: PluginInfo) -> None:
-        """Ask one plugin what it brings. Raises NameClashError; everything else becomes a diagnostic."""
-        for tool in self._items(plugin, "register_tools", Tool):
-            self._take_tool(plugin, tool)
-        specs = self._items(plugin, "register_embedding_providers", EmbeddingProviderSpec)
+    def fill(self, plugins: Iterable[PluginInfo]) -> None:
+        """Ask all plugins what they bring. Raises NameClashError; everything else becomes a diagnostic."""
+        by_id = {plugin.id: plugin for plugin in plugins}
+        for answer in self._runner.call("register_tools"):
+            for tool in answer.value:
+                self._take_tool(by_id[answer.plugin], tool)
+        for answer in self._runner.call("register_embedding_providers"):
+            self._take_providers(answer.plugin, answer.value)
+        for answer in self._runner.call("register_prompt_sections"):
+            self.sections.extend((answer.plugin, section) for section in answer.value)
+        for plugin in by_id.values():
+            if plugin.kind == SLOT_KINDS["memory"]:
+                self._take_memory(plugin)
+
+    def _take_providers(self, plugin_id: str, specs: list[EmbeddingProviderSpec]) -> None:
         own = {spec.id: spec for spec in specs}
         if len(own) < len(specs):
             message = "registers the same embedding provider twice, of which the last is taken"
-            self._diagnostics.add(plugin.id, "register_embedding_providers", message)
-        self.providers.add(plugin.id, own.values())
-        for section in self._items(plugin, "register_prompt_sections", PromptSection):
-            self.sections.append((plugin.id, section))
-        self._take_memory(plugin)
-
-    def _items(self, plugin: PluginInfo, hook: str, kind: type[Any]) -> list[Any]:
-        # `accept` runs in the plugin's thread, so that a generator is under its budget too.
-        items: list[Any] = []
-
-        def accept(value: Any) -> str | None:
-            if isinstance(value, str | bytes) or not isinstance(value, Iterable):
-                return f"returned {type(value).__name__} where a list of {kind.__name__} was due"
-            items.extend(itertools.islice(value, MAX_PER_PLUGIN + 1))
-            if len(items) > MAX_PER_PLUGIN:
-                items.clear()
-                return f"returned more than {MAX_PER_PLUGIN} items, of which none was taken"
-            wrong = sorted({type(item).__name__ for item in items if not isinstance(item, kind)})
-            if wrong:
-                items.clear()
-                return f"returned {', '.join(wrong)} where {kind.__name__} was due"
-            return None
-
-        self._runner.call_one(plugin.id, hook, accept=accept)
-        return items
+            self._diagnostics.add(plugin_id, "register_embedding_providers", message)
+        self.providers.add(plugin_id, own.values())
 
     def _take_tool(self, plugin: PluginInfo, tool: Tool) -> None:
         try:
@@ -88,10 +70,7 @@ class Registries:
         self.tools[tool.name] = (plugin.id, tool)
 
     def _take_memory(self, plugin: PluginInfo) -> None:
-        if plugin.kind != SLOT_KINDS["memory"]:
-            return
-        answer = self._runner.call_one(plugin.id, "register_memory", accept=misfit)
-        if answer is not None:
+        for answer in self._runner.call("register_memory", only=plugin.id):
             self.memory, self.memory_owner = answer.value, plugin.id
 
 

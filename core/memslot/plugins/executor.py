@@ -1,6 +1,6 @@
 """Where a plugin's code runs: threads of its own, so that nothing it does can block somebody else.
 
-Each plugin has one lane. A call gets a daemon thread; a coroutine goes to the lane's event loop,
+Each plugin has one executor. A call gets a daemon thread; a coroutine goes to the executor's event loop,
 which is the same for every call, so that a plugin can keep an async client between two hooks.
 A call that outlives its budget is left behind: Python cannot stop a thread, but it can stop waiting.
 """
@@ -52,13 +52,13 @@ class Call:
 
     def __init__(
         self,
-        lane: Lane,
+        executor: PluginExecutor,
         function: Callable[[], Any],
         budget: float,
         name: str,
         convert: Callable[[Any], Any] | None,
     ) -> None:
-        self._lane = lane
+        self._executor = executor
         self._function = function
         self._convert = convert
         self._budget = budget
@@ -74,7 +74,7 @@ class Call:
         try:
             value = self._function()
             if inspect.iscoroutine(value):
-                value = self._lane.run_coroutine(value, self._budget)
+                value = self._executor.run_coroutine(value, self._budget)
             self._value = value if self._convert is None else self._convert(value)
         except BaseException as error:  # a plugin may even call sys.exit
             self._error = error
@@ -86,7 +86,7 @@ class Call:
         """Wait until the budget, counted from the start, is used up; then give the value or raise."""
         left = self._budget - (time.perf_counter() - self.started_at)
         if not self._done.wait(max(0.0, left)):
-            self._lane.leave_behind(self)
+            self._executor.leave_behind(self)
             raise OutOfTime
         if self._error is not None:
             raise self._error
@@ -101,7 +101,7 @@ class Call:
         return ((self._finished_at if self.is_done else time.perf_counter()) - self.started_at) * 1000
 
 
-class Lane:
+class PluginExecutor:
     """The threads, the event loop and the background queue of one plugin."""
 
     def __init__(self, plugin_id: str) -> None:
@@ -139,7 +139,7 @@ class Lane:
             self._retire(loop)
 
     def run_coroutine(self, coroutine: Any, budget: float) -> Any:
-        """Run a coroutine on the lane's loop and wait for it; past the budget it is cancelled."""
+        """Run a coroutine on the executor's loop and wait for it; past the budget it is cancelled."""
         import asyncio  # a twentieth of a second, for plugins that have a coroutine
 
         try:
@@ -156,7 +156,7 @@ class Lane:
             raise OutOfTime from None
 
     def _running_loop(self) -> asyncio.AbstractEventLoop:
-        """The lane's one loop; begun when it is first needed."""
+        """The executor's one loop; begun when it is first needed."""
         import asyncio
 
         with self._lock:
