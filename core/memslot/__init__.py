@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from memslot.config.model import Config as Config
     from memslot.config.paths import Places as Places
     from memslot.config.search_model import MemorySearch as MemorySearch
+    from memslot.config.starter import without_starter as without_starter
     from memslot.diagnostics import Diagnostic as Diagnostic
     from memslot.embeddings.cache import CacheKey as CacheKey
     from memslot.embeddings.cache import EmbeddingCache as EmbeddingCache
@@ -149,6 +150,7 @@ _HOMES = {
     "host": ["Host"],
     "memory.contract": ["Memory", "MemoryHit", "MemorySearchOutcome", "MemoryStatus"],
     "memory.fence": ["fence", "strip_recalled"],
+    "config.starter": ["without_starter"],
     "memory.redact": ["redact", "redact_lines"],
     "plugins.context": ["PluginContext"],
     "sessions.record": ["SessionRecord"],

@@ -55,7 +55,11 @@ class PluginError(MemslotError):
 
 
 class ManifestError(PluginError):
-    """A manifest is missing, broken, or does not describe the plugin it came with."""
+    """A manifest is missing, broken, or does not describe the plugin it came with; `faults` are its single mistakes."""
+
+    def __init__(self, message: str, faults: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.faults = tuple(faults)
 
 
 class PluginLoadError(PluginError):

@@ -96,6 +96,7 @@ PUBLIC = [
     "say_done",
     "say_warning",
     "strip_recalled",
+    "without_starter",
     "write_file",
 ]
 

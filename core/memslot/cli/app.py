@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import re
 from typing import Any
 
 import click
@@ -47,11 +49,27 @@ class Commands(click.Group):
         except click.UsageError as error:
             from memslot.config.spelling import nearest
 
-            close = nearest(args[0], self.list_commands(ctx)) if args and not args[0].startswith("-") else None
-            if close is None:
+            if not args or args[0].startswith("-"):
                 raise
-            message = f"{error.message.rstrip('.')}. Did you mean '{close}'?"
+            close = nearest(args[0], self.list_commands(ctx))
+            below = self._below(ctx, args[0]) if close is None else []
+            if not below and close is None:
+                raise
+            meant = " or ".join(f"'memslot {each}'" for each in below) if below else f"'{close}'"
+            message = f"{error.message.rstrip('.')}. Did you mean {meant}?"
             raise click.UsageError(message, ctx) from None
+
+    def _below(self, ctx: click.Context, name: str) -> list[str]:
+        """`memory search` for "search": looked for where a plugin's manifest speaks of it, so that few are loaded."""
+        found = []
+        for group_name, (_, text) in sorted(list_plugin_commands().items()):
+            if name not in re.findall(r"[a-z-]+", text.lower()):
+                continue
+            with contextlib.suppress(Exception):  # a plugin that doesn't load has nothing to offer
+                group = self.get_command(ctx, group_name)
+                if isinstance(group, click.Group) and name in group.commands:
+                    found.append(f"{group_name} {name}")
+        return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -13,6 +13,7 @@ from memslot.text import clean_lines as clean_lines
 from memslot.text import json_text, one_line
 
 _results: TextIO | None = None
+_WIDEST_PADDING = 60
 
 
 @contextlib.contextmanager
@@ -72,7 +73,11 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     if sys.stdout.isatty():
         _print_rich(headings, rows)
         return
-    widths = [max(len(row[i]) for row in [list(headings), *rows]) for i in range(len(headings))]
+    # One long cell must not push the other rows' columns out of sight.
+    widths = [
+        max((len(row[i]) for row in [list(headings), *rows] if len(row[i]) <= _WIDEST_PADDING), default=0)
+        for i in range(len(headings))
+    ]
     for row in [list(headings), *rows]:
         line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         click.echo(line.rstrip())

@@ -52,15 +52,20 @@ def uninstall(plugin_id: str, yes: bool) -> None:
     distribution = find_decision(plugin_id).plugin.distribution
     if distribution is None:
         raise click.ClickException(f"{plugin_id} comes from a folder in plugins.load.paths; remove it there")
-    decisions = read_current_overview().activation.decisions
+    activation = read_current_overview().activation
+    decisions = activation.decisions
     others = sorted(
         d.plugin.id for d in decisions if d.plugin.distribution == distribution and d.plugin.id != plugin_id
     )
+    lost = [slot.name for slot in activation.slots if slot.owner in (plugin_id, *others)]
     if not yes:
         also = f" This also removes {', '.join(others)}." if others else ""
+        also += "".join(f" The {slot} slot loses its owner." for slot in lost)
         click.confirm(f"Remove the package {distribution}?{also}", abort=True)
     _run_pip(["uninstall", "--yes", distribution])
     say_done(f"{distribution} is removed")
+    for slot in lost:
+        say_warning(f"the {slot} slot has no owner now; fill it with: memslot plugins enable ID")
 
 
 def _installed_ids() -> set[str]:

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from memslot.config.check import check_tree, with_place
-from memslot.config.keypath import MISSING, KeyPath, list_index, lookup, parse_key
+from memslot.config.keypath import MISSING, KeyPath, format_key, list_index, lookup, parse_key
 from memslot.config.locking import locked
 from memslot.config.merge import copied
 from memslot.config.paths import make_private_dir, remove_leftovers, write_private_file
 from memslot.config.problems import ConfigProblem
 from memslot.config.read import RawConfig, parse_config_bytes, read_config_file
+from memslot.config.spelling import nearest
 from memslot.errors import ConfigError
 
 ExtraCheck = Callable[[Mapping[str, Any]], Sequence[ConfigProblem]]
@@ -37,12 +38,29 @@ def get_value(tree: Any, key: str, default: Any = MISSING) -> Any:
     """The value at a dotted key of a tree or a Config; a ConfigError when there is none and no default."""
     if hasattr(tree, "model_dump"):
         tree = tree.model_dump(by_alias=True, mode="json")
-    found = lookup(tree, parse_key(key))
+    path = parse_key(key)
+    found = lookup(tree, path)
     if found is not MISSING:
         return found
     if default is not MISSING:
         return default
-    raise ConfigError(f"{key} is not set; `memslot config schema` lists the keys there are.")
+    guess = _nearest_key(tree, path)
+    hint = f"did you mean {guess}?" if guess else "`memslot config schema` lists the keys there are."
+    raise ConfigError(f"{key} is not set; {hint}")
+
+
+def _nearest_key(tree: Any, path: KeyPath) -> str | None:
+    """The key with each misspelt step corrected, where all of them are near one that is there."""
+    found: list[str | int] = []
+    for step in path:
+        if lookup(tree, (step,)) is MISSING:
+            near = nearest(str(step), tree) if isinstance(tree, dict) else None
+            if near is None:
+                return None
+            step = near
+        found.append(step)
+        tree = lookup(tree, (step,))
+    return format_key(tuple(found))
 
 
 def set_value(
@@ -71,8 +89,9 @@ def set_value(
 
 
 def unset_value(path: Path, key: str, *, env: Mapping[str, str] | None = None, check: ExtraCheck | None = None) -> bool:
-    """Remove one key from a config file; False when it was not there."""
+    """Remove one key from a config file, and objects that are empty then; False when it was not there."""
     steps = parse_key(key)
+    removed = [steps]
 
     def edit(raw: RawConfig) -> str:
         if lookup(raw.tree, steps) is MISSING:
@@ -81,11 +100,15 @@ def unset_value(path: Path, key: str, *, env: Mapping[str, str] | None = None, c
             from memslot.config.toml_edit import unset_in_toml
 
             return unset_in_toml(raw.text, steps)
-        from memslot.config.json5_edit import unset_in_text
+        from memslot.config.json5_edit import is_empty_object, unset_in_text
 
-        return unset_in_text(raw.text, steps)
+        text = unset_in_text(raw.text, steps)
+        while len(removed[-1]) > 1 and is_empty_object(text, owner := removed[-1][:-1]):
+            removed.append(owner)
+            text = unset_in_text(text, owner)
+        return text
 
-    return _changed(path, edit, lambda tree: _unset(tree, steps), None, env, check)
+    return _changed(path, edit, lambda tree: _unset_all(tree, removed), None, env, check)
 
 
 def _changed(
@@ -185,6 +208,11 @@ def _set(tree: dict[str, Any], path: KeyPath, value: Any) -> None:
             else:
                 owner[place] = fresh
         owner = lookup(owner, (step,))
+
+
+def _unset_all(tree: dict[str, Any], paths: Sequence[KeyPath]) -> None:
+    for path in paths:
+        _unset(tree, path)
 
 
 def _unset(tree: dict[str, Any], path: KeyPath) -> None:

@@ -67,6 +67,14 @@ def unset_in_text(text: str, path: KeyPath) -> str:
     return text
 
 
+def is_empty_object(text: str, path: KeyPath) -> bool:
+    """Whether nothing is left of an object, not even a comment; an item of a list stays in any case."""
+    entry = outline(text).entry(path)
+    if entry is None or entry.value.kind != "object" or isinstance(path[-1], int):
+        return False
+    return not text[entry.value.start + 1 : entry.value.end - 1].strip()
+
+
 def _spliced(text: str, node: Node, value: Any, style: Style, spread: bool) -> str:
     rendered = _render(value, style, _indent_at(text, node.start), spread=spread)
     return text[: node.start] + rendered + text[node.end :]

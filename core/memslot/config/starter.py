@@ -66,3 +66,11 @@ def starter_config() -> str:
 def starter_memory() -> str:
     """The `MEMORY.md` of a new workspace."""
     return _MEMORY
+
+
+def without_starter(text: str) -> str:
+    """A note without the sentences that `memslot init` put there and nobody changed: they say nothing."""
+    return "\n".join(line for line in text.split("\n") if line.strip() not in _STARTER_SENTENCES)
+
+
+_STARTER_SENTENCES = frozenset(line for line in _MEMORY.split("\n") if line and not line.startswith("#"))

@@ -153,7 +153,8 @@ def parse_manifest(data: bytes, source: str) -> Manifest:
     try:
         return Manifest.model_validate(tree)
     except ValidationError as error:
-        raise ManifestError(f"{source}: " + "; ".join(_explain(error))) from None
+        faults = _explain(error)
+        raise ManifestError(f"{source}: " + "; ".join(faults), faults) from None
     except RecursionError:
         raise ManifestError(f"{source} is nested too deeply") from None
 

@@ -26,7 +26,11 @@ def check_files(target: Target) -> tuple[Report, Loadable | None]:
     try:
         manifest = read_manifest(target.manifest)
     except ManifestError as error:
-        report.bad("manifest", str(error))
+        for fault in error.faults or [str(error)]:
+            report.bad("manifest", fault)
+        if target.project is not None and target.project.fault is not None:
+            report.bad("entry-point", target.project.fault)
+        _check_layout(report, target.folder)
         return report, None
     report.plugin_id = manifest.id
     report.good("manifest", f"{target.manifest.name} is valid: {manifest.kind} plugin {manifest.id}")

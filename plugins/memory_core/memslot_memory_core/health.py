@@ -22,7 +22,7 @@ from memslot_memory_core.index.rebuild import find_mismatch
 from memslot_memory_core.index.report import LOOK, Mismatch
 from memslot_memory_core.index.store import Snapshot
 from memslot_memory_core.index.vector_tables import VectorTables
-from memslot_memory_core.sources.files import SourceFile
+from memslot_memory_core.sources.files import UNREAD_WORKSPACE, SourceFile
 
 _REPAIR = "run: memslot memory index --force"
 _MOST_REMARKS = 50
@@ -38,7 +38,13 @@ class Health:
 
 
 def look_over(
-    snapshot: Snapshot, vectors: VectorTables, wanted: Identity, embedder: Embedder, *, deep: bool = False
+    snapshot: Snapshot,
+    vectors: VectorTables,
+    wanted: Identity,
+    embedder: Embedder,
+    *,
+    workspace: Path | None = None,
+    deep: bool = False,
 ) -> Health:
     """The counts as they are in the tables, not as they were remembered; `deep` also reads every page.
 
@@ -52,7 +58,7 @@ def look_over(
     if mismatch is not None:
         health.problems.append(f"{mismatch.sentence}; build it with: memslot memory index --force")
     # Since the last sync the settings may have changed, or changed back.
-    health.problems += [each for each in Facts(db).problems() if not each.startswith(Mismatch.BEGINNING)]
+    health.problems += [each for each in Facts(db).problems() if not _is_outdated(each, workspace)]
     if counts["chunks"] != counts["words"]:
         health.problems.append(
             f"{counts['chunks']} chunks and {counts['words']} rows of words should be as many; {_REPAIR}"
@@ -95,6 +101,13 @@ def look_over(
     if deep:
         health.problems += [f"the index is damaged: {line}; {_REPAIR}" for line in damage_in(db)]
     return health
+
+
+def _is_outdated(problem: str, workspace: Path | None) -> bool:
+    """Whether a remembered problem is of settings that may have changed since."""
+    if problem.startswith(UNREAD_WORKSPACE):
+        return workspace is not None and not problem.startswith(f"{UNREAD_WORKSPACE}{workspace} ")
+    return problem.startswith(Mismatch.BEGINNING)
 
 
 def _counted(db: apsw.Connection, generation: Generation) -> dict[str, int]:

@@ -357,7 +357,7 @@ class MemoryManager:
                     return empty
                 embedder = self._embedder.for_sync()
                 wanted = self._sources.identity_of(embedder.pipeline)
-                health = look_over(snapshot, self._vectors, wanted, embedder, deep=deep)
+                health = look_over(snapshot, self._vectors, wanted, embedder, workspace=self.place.workspace, deep=deep)
                 health.details["changedSince"] = count_changed(snapshot, self._sources)
                 return health
         except DAMAGE as error:

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memslot import AgentStart, MemslotError, PluginContext, PromptSection, RunInfo, Session, Tool, fence, hookimpl
+from memslot import (
+    AgentStart,
+    MemslotError,
+    PluginContext,
+    PromptSection,
+    RunInfo,
+    Session,
+    Tool,
+    fence,
+    hookimpl,
+    without_starter,
+)
 
 from memslot_memory_core.backend import Backend, backend_of
 from memslot_memory_core.session_notes import SessionNotes, read_session_notes, says_no_more
@@ -75,7 +86,8 @@ def before_agent_start(ctx: PluginContext, run: RunInfo) -> AgentStart | None:
     if not ctx.memory_search.enabled:
         return None
     notes, taken = _notes_at_start(ctx, run)
-    recalled = [f"{hit.citation}: {hit.snippet}" for hit in _recall(ctx, run) if not says_no_more(hit.snippet, notes)]
+    passages = [(hit.citation, without_starter(hit.snippet)) for hit in _recall(ctx, run)]
+    recalled = [f"{citation}: {text}" for citation, text in passages if not says_no_more(text, notes)]
     return AgentStart(prepend_context=fence([*notes, *recalled], max_chars=taken + RECALL_CHARS))
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 
-from memslot import redact, strip_recalled
+from memslot import redact, strip_recalled, without_starter
 
 from memslot_memory_core.search.snippets import GAP
 from memslot_memory_core.sources.lookup import find
@@ -84,7 +84,7 @@ def read_session_notes(
 def says_no_more(snippet: str, lines: Sequence[str]) -> bool:
     """Whether all that a passage shows stands among these lines already."""
     shown = {_plain(line) for line in snippet.split("\n")} - {"", GAP}
-    return shown <= set(lines)
+    return {line for line in shown if not _HEADING.match(line)} <= set(lines)
 
 
 def _lasting(workspace: Path) -> _Note | None:
@@ -104,7 +104,7 @@ def _read(workspace: Path, path: str, *, keeps_end: bool) -> _Note | None:
         return None
     if document is None:
         return None
-    text = redact(strip_recalled("\n".join(document.lines))).replace("\0", "")
+    text = redact(strip_recalled(without_starter("\n".join(document.lines)))).replace("\0", "")
     lines = _without_empty_sections([_plain(line) for line in text.split("\n")])
     return _Note(path, tuple(lines), keeps_end) if lines else None
 

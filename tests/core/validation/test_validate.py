@@ -40,7 +40,10 @@ def check(target: Path | str, *options: str) -> dict[str, Any]:
 def problems(target: Path | str, *options: str) -> dict[str, str]:
     """What is wrong, by the name of the check."""
     plugins = check(target, *options)["plugins"]
-    return {c["name"]: c["message"] for plugin in plugins for c in plugin["checks"] if not c["ok"]}
+    found: dict[str, str] = {}
+    for each in (check for plugin in plugins for check in plugin["checks"] if not check["ok"]):
+        found[each["name"]] = "; ".join(filter(None, (found.get(each["name"]), each["message"])))
+    return found
 
 
 def edit(file: Path, change: Callable[[dict[str, Any]], None]) -> None:

@@ -54,6 +54,7 @@ def run(tmp_path: Path, *arguments: str, memory: Fake | None = None, code: int =
         host_config=Config.model_validate({"agents": {"defaults": {"memorySearch": {"provider": "none"}}}}),
         select_embedder=lambda _: Selection(None, "none", "none in this test"),
     )
+    ctx.workspace.mkdir(exist_ok=True)
     if memory is not None:
         ctx.shared("memory", lambda: memory)
     cli = click.Group()
@@ -136,3 +137,16 @@ def test_status_of_qmd_tells_of_qmd_and_of_what_answers_instead(tmp_path: Path) 
     told = run(tmp_path, "status", memory=Out(), code=1).stdout
     assert "builtin since noon" in told
     assert "7" in told
+
+
+def test_explanations_are_one_table_in_words(tmp_path: Path) -> None:
+    workspace = tmp_path / "workspace"
+    workspace.mkdir()
+    (workspace / "MEMORY.md").write_text("# Gate\n\nThe gate code is 4711.\n", encoding="utf-8")
+    lines = run(tmp_path, "search", "gate code", "--explain").stdout.splitlines()
+    heading = next(number for number, line in enumerate(lines) if line.startswith("where"))
+    assert "what became of it" in lines[heading]
+    assert lines[heading + 1].startswith("MEMORY.md#L1-L3")
+    assert lines[heading + 1].index("shown") == lines[heading].index("what became")
+    assert "textScore" not in "\n".join(lines)
+    assert "mmrPenalty" not in "\n".join(lines)

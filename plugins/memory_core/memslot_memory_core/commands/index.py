@@ -33,6 +33,10 @@ def make_index_command(ctx: PluginContext) -> click.Command:
           memslot memory index --force
           memslot memory index --watch
         """
+        if not ctx.workspace.is_dir():
+            raise click.ClickException(
+                f"there is no workspace {ctx.workspace}, so nothing was indexed; run: memslot init"
+            )
         backend = backend_of(ctx)
         with _progress_bar() as show:
             report = backend.sync(force=force, progress=show, wait_seconds=_WAIT_SECONDS)

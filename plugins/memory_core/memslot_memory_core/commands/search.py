@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
-from memslot import MemorySearchOutcome, PluginContext, Session, clean_lines, print_json
+from memslot import MemorySearchOutcome, PluginContext, Session, clean_lines, print_json, print_table
 
 from memslot_memory_core.backend import backend_of
 from memslot_memory_core.outcome import does_cite, hit_lines, outcome_json
 from memslot_memory_core.reading import MAX_LINES
+from memslot_memory_core.search.explain import explain_table
 
 FRESH_SECONDS = 5.0
 """A command takes up changes on disk for so long before it searches: nobody is waiting in the background for it."""
@@ -87,19 +86,11 @@ def _print_outcome(outcome: MemorySearchOutcome) -> None:
         heading, text = hit_lines(hit)
         click.echo(click.style(heading, bold=True))
         click.echo(text)
-        if hit.explanation is not None:
-            click.echo(click.style(f"  {_pairs(hit.explanation)}", dim=True))
         click.echo()
     for word, sentence in (("Warning", outcome.warning), ("Stale", outcome.stale), ("Try", outcome.action)):
         if sentence:
             click.echo(click.style(f"{word}: ", fg="yellow") + clean_lines(sentence), err=True)
-    dropped: list[dict[str, Any]] = list((outcome.explanation or {}).get("dropped", ()))
-    if dropped:
-        click.echo(click.style("Fell out:", bold=True))
-        for each in dropped:
-            click.echo(click.style(f"  {_pairs(each)}", dim=True))
-
-
-def _pairs(explanation: Any) -> str:
-    shown = ((name, f"{value:.3f}" if isinstance(value, float) else value) for name, value in explanation.items())
-    return clean_lines(", ".join(f"{name} {value}" for name, value in shown if value is not None)).replace("\n", " ")
+    shown = [hit.explanation for hit in outcome.hits if hit.explanation is not None]
+    explained = [*shown, *(outcome.explanation or {}).get("dropped", ())]
+    if explained:
+        print_table(*explain_table(explained))

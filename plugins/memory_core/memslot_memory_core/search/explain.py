@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,6 +61,50 @@ class Explanation:
             "decay": _short(self.decay),
             "mmrPenalty": _short(self.mmr_penalty),
         }
+
+
+_COLUMNS = (
+    ("score", "score", ""),
+    ("what became of it", "outcome", ""),
+    ("words", "textScore", "textRank"),
+    ("meaning", "vectorScore", "vectorRank"),
+    ("both", "fusedScore", ""),
+    ("best line", "bestLine", ""),
+    ("best passage", "bestWindow", ""),
+    ("phrase", "phrase", ""),
+    ("label", "label", ""),
+    ("date", "date", ""),
+    ("age factor", "decay", ""),
+    ("repetition", "mmrPenalty", ""),
+)
+"""Heading, key of the value, and key of its rank."""
+_SAYS_NOTHING = {"decay": 1.0, "mmrPenalty": 0.0, "phrase": 0.0, "label": False}
+
+
+def explain_table(explained: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """Explanations as a table for people, without the columns that say nothing about any of them."""
+
+    def says_something(key: str) -> bool:
+        return any(each.get(key) not in (None, _SAYS_NOTHING.get(key)) for each in explained)
+
+    columns = [column for column in _COLUMNS if says_something(column[1])]
+    rows = [[_where(each), *(_cell(each, key, rank) for _, key, rank in columns)] for each in explained]
+    return ["where", *(heading for heading, _, _ in columns)], rows
+
+
+def _where(explained: Mapping[str, Any]) -> str:
+    start, end = explained.get("startLine"), explained.get("endLine")
+    return f"{explained.get('path', '')}#L{start}" + (f"-L{end}" if end != start else "")
+
+
+def _cell(explained: Mapping[str, Any], key: str, rank: str) -> str:
+    value = explained.get(key)
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    text = f"{value:.3f}" if isinstance(value, float) else str(value)
+    return f"{text} (#{explained[rank]})" if explained.get(rank) else text
 
 
 def _short(value: float | None) -> float | None:

@@ -110,6 +110,10 @@ def discover(
     return found
 
 
+UNREAD_WORKSPACE = "The workspace "
+"""How the problem of a workspace that cannot be read begins."""
+
+
 class Walk:
     """A walk through a root, or a part of one: the files it meets go into `found`."""
 
@@ -223,7 +227,7 @@ def _note_unread_folder(root: Root, folder: str, shown: str, error: OSError, fou
     if missing and (root.source == "sessions" or folder != root.folder):
         return  # no session yet, or gone since its parent was listed
     if folder == root.folder and root.shown == "" and root.source == "memory":
-        name = f"The workspace {folder}"
+        name = f"{UNREAD_WORKSPACE}{folder}"
     else:
         name = f"Folder {folder}"
     found.problems.append(f"{name} cannot be read: {error.strerror}.")
