@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, date, datetime
+from datetime import date
 
 from memslot_memory_core.audit.finding import STALE, Finding, Spot
 from memslot_memory_core.audit.notes import Note
@@ -43,7 +43,7 @@ def find_stale(note: Note, stale_days: int, today: date) -> Iterator[Finding]:
     written = date_of_note(note.path)
     if written is None:
         yield from _terms_that_ran_out(note, today)
-    elif (today - datetime.fromtimestamp(written, UTC).date()).days > stale_days:
+    elif (today - written).days > stale_days:
         yield from _open_tasks(note)
 
 

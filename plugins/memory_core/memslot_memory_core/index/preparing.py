@@ -13,7 +13,7 @@ from memslot import EmbeddingPipeline, MemorySearch, redact_lines
 from memslot_memory_core.index.identity import Identity
 from memslot_memory_core.index.writing import Piece, Prepared
 from memslot_memory_core.sources.chunking import Chunk, chunk_lines
-from memslot_memory_core.sources.dates import date_of_note
+from memslot_memory_core.sources.dates import time_of_note
 from memslot_memory_core.sources.files import Discovery, SourceFile, discover
 from memslot_memory_core.sources.lookup import find, may_be_listed
 from memslot_memory_core.sources.text import read_text_file
@@ -114,7 +114,7 @@ class Sources:
         remarks = [f"{document.replaced} undecodable bytes were replaced"] if document.replaced else []
         if document.truncated:
             remarks.append("it is too large, only its first 64 MB are indexed")
-        written = date_of_note(file.path)
+        written = time_of_note(file.path)
         pieces = [_piece(chunk, written) for chunk in chunks]
         return [_prepared(file, stamp, document.hash, pieces, remark="; ".join(remarks) or None)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from functools import cache
 
 from memslot_memory_core.search.date_words import DAYS_BACK, ENGLISH, LAST_WEEK, MONTHS, fold_case, signs_of_dates
@@ -37,7 +37,6 @@ _NUMBERS = {"a": 1, "an": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 
 _HALF_LIFE_DAYS = 7.0
 """A note tells of what happened on days before it; each week later makes that half as likely."""
 
-_DATED_FILE = r"(?:^|/)memory/(?:.*/)?(\d{4})-(\d\d)-(\d\d)[^/]*\.(?:md|markdown)$"
 _WRITTEN_OUT = r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)"
 
 
@@ -178,28 +177,12 @@ def _in_year(day: date, year: int) -> date:
         return day.replace(year=year, day=28)
 
 
-def time_of_path(path: str) -> float | None:
-    """When a daily note (`memory/**/YYYY-MM-DD*.md`) is from, in seconds of the epoch; None for other files."""
-    match = _compiled(_DATED_FILE).search(path)
-    if match is None:
-        return None
-    try:
-        # Noon here: whatever the clock does to that day, it stays that day.
-        return datetime(int(match[1]), int(match[2]), int(match[3]), 12).timestamp()
-    except (ValueError, OverflowError, OSError):
-        return None
-
-
-def closeness_to_dates(asked: Sequence[AskedDate], time: float | None, text: str) -> float:
+def closeness_to_dates(asked: Sequence[AskedDate], day: date | None, text: str) -> float:
     """How near a chunk is to any of the dates asked for: 0 to 1.
 
     A chunk that has no date of its own counts by the dates in its text: entries of a log in one long file.
     """
-    if time is not None:
-        try:
-            day = datetime.fromtimestamp(time).date()
-        except (ValueError, OverflowError, OSError):
-            return 0.0
+    if day is not None:
         return max((each.closeness(day) for each in asked), default=0.0)
     inside = (each.closeness(day) == 1.0 for day in _dates_in(text) for each in asked)
     return 1.0 if any(inside) else 0.0

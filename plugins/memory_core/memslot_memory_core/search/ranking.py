@@ -204,8 +204,9 @@ def _closeness(candidates: Sequence[Candidate], query: RankingQuery) -> list[flo
     if not query.dates:
         return [0.0] * len(candidates)
     from memslot_memory_core.search.dates import closeness_to_dates
+    from memslot_memory_core.sources.dates import date_of
 
-    return [closeness_to_dates(query.dates, each.time, each.text) for each in candidates]
+    return [closeness_to_dates(query.dates, date_of(each.path, each.time), each.text) for each in candidates]
 
 
 def _look_closer(

@@ -1,19 +1,46 @@
-"""The day that a note is about, where its name tells."""
+"""The day that a note or a message is about, in local time."""
 
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import date, datetime
+from functools import cache
 
-_DATED = re.compile(r"(?:^|/)memory/(?:.*/)?(\d{4})-(\d{2})-(\d{2})[^/]*$")
+_DATED = r"(?:^|/)memory/(?:.*/)?(\d{4})-(\d{2})-(\d{2})[^/]*$"
 
 
-def date_of_note(path: str) -> float | None:
-    """Seconds since 1970 at the beginning of the day in `memory/**/YYYY-MM-DD*.md`; None for an evergreen note."""
-    found = _DATED.search(path)
+def date_of_note(path: str) -> date | None:
+    """The day in `memory/**/YYYY-MM-DD*.md`; None for an evergreen note."""
+    found = _pattern().search(path)
     if found is None:
         return None
     try:
-        return datetime(int(found[1]), int(found[2]), int(found[3]), tzinfo=UTC).timestamp()
+        return date(int(found[1]), int(found[2]), int(found[3]))
     except ValueError:
         return None
+
+
+def time_of_note(path: str) -> float | None:
+    """Noon of that day, in seconds of the epoch: far from midnight, whatever daylight saving does."""
+    day = date_of_note(path)
+    try:
+        return None if day is None else datetime(day.year, day.month, day.day, 12).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def date_of(path: str, time: float | None) -> date | None:
+    """The day of a chunk: what its note's name says, else the local day of its time."""
+    # A name says the same in every time zone, also in another one than the index was made in.
+    day = date_of_note(path)
+    if day is not None or time is None:
+        return day
+    try:
+        return datetime.fromtimestamp(time).date()
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+@cache
+def _pattern() -> re.Pattern[str]:
+    return re.compile(_DATED)

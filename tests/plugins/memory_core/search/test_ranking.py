@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from memslot_memory_core.search.candidate import AskedTerm, Candidate, RankingQuery
-from memslot_memory_core.search.dates import time_of_path
 from memslot_memory_core.search.fusion import Weights
 from memslot_memory_core.search.ranking import Ranked, RankingSettings, decay, rank
+from memslot_memory_core.sources.dates import time_of_note
 
 from .conftest import MakeSearch
 
@@ -36,7 +36,7 @@ def test_words_in_one_line_beat_words_here_and_there(make_search: MakeSearch) ->
 
 def test_a_date_in_the_question_prefers_notes_of_that_date(make_search: MakeSearch) -> None:
     texts = ["We planned the garden."] * 3
-    times = [time_of_path(f"memory/2023-0{month}-10.md") for month in (4, 5, 6)]
+    times = [time_of_note(f"memory/2023-0{month}-10.md") for month in (4, 5, 6)]
     query, candidates = make_search("what did we plan for the garden in May 2023?", texts, times=times, others=FILLER)
 
     ranked = rank(candidates, query, RankingSettings(WORDS, min_score=0.0))
@@ -48,7 +48,7 @@ def test_a_date_in_the_question_prefers_notes_of_that_date(make_search: MakeSear
 
 
 def test_a_date_that_no_note_is_near_changes_nothing(make_search: MakeSearch) -> None:
-    times = [time_of_path("memory/2023-04-10.md")]
+    times = [time_of_note("memory/2023-04-10.md")]
     plain, candidates = make_search("garden plans", ["The garden plans."], times=times, others=FILLER)
     dated, _ = make_search("garden plans in May 1999", ["The garden plans."], times=times, others=FILLER)
 
