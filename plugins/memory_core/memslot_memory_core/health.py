@@ -19,7 +19,7 @@ from memslot_memory_core.index.generation import Generation
 from memslot_memory_core.index.identity import Identity
 from memslot_memory_core.index.preparing import UNSETTLED, IndexedFile, Sources
 from memslot_memory_core.index.rebuild import find_mismatch
-from memslot_memory_core.index.report import LOOK, Mismatch
+from memslot_memory_core.index.report import LOOK, UPKEEP, Mismatch
 from memslot_memory_core.index.store import Snapshot
 from memslot_memory_core.index.vector_tables import VectorTables
 from memslot_memory_core.sources.files import UNREAD_WORKSPACE, SourceFile
@@ -74,6 +74,7 @@ def look_over(
             f"{searched[0] + searched[1]} vectors can be searched, and "
             f"{generation.vectors + generation.turn_vectors} should be; {_REPAIR}"
         )
+    unfinished = Facts(db).read(UPKEEP) == "begun" or vectors.is_due(db, generation)
     if generation.synced_at is None:
         health.problems.append("the first index is not complete yet; run: memslot memory index")
     waiting = counts["chunks"] - counts["vectors"] - counts["withoutDirection"]
@@ -95,6 +96,7 @@ def look_over(
         "generation": generation.number,
         "mismatch": None if mismatch is None else mismatch.to_json(),
         "syncedAt": generation.synced_at,
+        "unfinished": ["the vector tables wait for their final shape"] if unfinished else [],
         "linksSkipped": Facts(db).read(LOOK, {}).get("links", 0),
         "remarks": [f"{path}: {remark}" for path, remark in islice(remarks, _MOST_REMARKS)],
     }

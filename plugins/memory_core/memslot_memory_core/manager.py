@@ -177,7 +177,7 @@ class MemoryManager:
             return None
         if fresh_seconds is not None:
             try:
-                report = self.sync(seconds=fresh_seconds, wait_seconds=0.0)
+                report = self.sync(seconds=fresh_seconds, wait_seconds=0.0, upkeep=False)
             except Exception as error:
                 self._upkeep.note_failure(error)
                 return None
@@ -208,7 +208,7 @@ class MemoryManager:
 
     def _staleness(self) -> str | None:
         progress, last = self._upkeep.progress, self._upkeep.last
-        if progress is not None and progress.total:
+        if progress is not None and progress.total and progress.phase == "indexing":
             return f"the index is being brought up to date: {progress.files} of {progress.total} changed files are in"
         if self._is_awaited and self._upkeep.is_busy:
             return "what was written a moment ago is being indexed"
@@ -231,6 +231,7 @@ class MemoryManager:
         *,
         near: Collection[str] | None = None,
         force: bool = False,
+        upkeep: bool = True,
         progress: Progress | None = None,
         cancelled: Callable[[], bool] | None = None,
         seconds: float | None = None,
@@ -239,11 +240,13 @@ class MemoryManager:
         """Make the index equal to what is on disk, now; `force` builds it anew beside the old one.
 
         Who knows all paths on the disk where something has changed names them as `near`: what lies elsewhere need not
-        be looked at then. Raises IndexBusyError when another process is still at it after `wait_seconds`.
+        be looked at then. Without `upkeep`, work that grows with the index is left to a later sync. Raises
+        IndexBusyError when another process is still at it after `wait_seconds`.
         """
         report = self._run_sync(
             near=near,
             force=force,
+            upkeep=upkeep,
             every_growth=seconds is None,
             progress=progress,
             cancelled=lambda: self._closed or (cancelled is not None and cancelled()),

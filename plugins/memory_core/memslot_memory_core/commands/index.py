@@ -97,6 +97,9 @@ def _progress_bar() -> Iterator[Callable[[SyncProgress], None] | None]:
         task = bar.add_task("Indexing", total=None)
 
         def show(progress: SyncProgress) -> None:
-            bar.update(task, completed=progress.files, total=progress.total or None)
+            if progress.phase == "finishing":
+                bar.reset(task, description="Finishing the vector tables", total=None)
+            else:
+                bar.update(task, completed=progress.files, total=progress.total or None)
 
         yield show

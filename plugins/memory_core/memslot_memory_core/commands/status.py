@@ -53,6 +53,7 @@ def _builtin_pairs(counts: Mapping[str, int], details: Mapping[str, Any]) -> lis
         ("Chunks", f"{counts.get('chunks', 0)} chunks, {counts.get('words', 0)} with words, "
          f"{counts.get('vectors', 0)} with vectors"),
         ("Synced", _synced(details.get("syncedAt"), details.get("changedSince", 0))),
+        *(("Unfinished", f"{work}; run: memslot memory index") for work in details.get("unfinished", ())),
         ("Embeddings", by),
         ("Vectors", engine),
         *((f"Probe {name}", fault or "works") for name, fault in (details.get("probes") or {}).items()),

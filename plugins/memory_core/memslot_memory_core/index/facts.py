@@ -24,6 +24,9 @@ class Facts:
     def write(self, name: str, value: Any) -> None:
         self._db.execute("INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)", (name, json.dumps(value)))
 
+    def forget(self, name: str) -> None:
+        self._db.execute("DELETE FROM facts WHERE name = ?", (name,))
+
     def problems(self) -> list[str]:
         """What the last sync could not do."""
         found: list[str] = self.read("problems", [])

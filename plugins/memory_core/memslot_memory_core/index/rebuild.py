@@ -87,12 +87,10 @@ def begin(db: apsw.Connection, wanted: Identity, vectors: VectorTables, *, afres
         return generations.create(db, "building", wanted.to_json())
 
 
-def publish(db: apsw.Connection, target: Generation, vectors: VectorTables) -> None:
+def publish(db: apsw.Connection, target: Generation) -> None:
     """From here on every new search sees the new generation; those that run see the old one to their end."""
-    vectors.settle(db, generations.by_number(db, target.number) or target)
     with transaction(db):
         generations.publish(db, target.number)
-    clean_up(db, vectors)
 
 
 def clean_up(db: apsw.Connection, vectors: VectorTables) -> None:

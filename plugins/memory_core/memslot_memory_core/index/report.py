@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 Progress = Callable[["SyncProgress"], None]
 LOOK = "look"
 """The fact that holds what the last look at all files showed."""
+UPKEEP = "upkeep"
+"""The fact that upkeep is "due" after changes, or was "begun" and is not done."""
 _MOST_PROBLEMS = 50
 
 
@@ -19,7 +21,8 @@ class SyncProgress:
     files: int
     total: int
     chunks: int
-    phase: str = "indexing"
+    phase: Literal["indexing", "finishing"] = "indexing"
+    """`finishing`: all files are in, and the vector tables are brought into shape."""
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,13 @@ def _create(db: apsw.Connection) -> None:
     )
 
 
-MIGRATIONS: Sequence[Callable[[apsw.Connection], None]] = (_create,)
+def _drop_statistics(db: apsw.Connection) -> None:
+    """Statistics taken while an index was small make SQLite scan tables that have grown since."""
+    for (table,) in db.execute("SELECT name FROM sqlite_schema WHERE name LIKE 'sqlite!_stat_' ESCAPE '!'").fetchall():
+        db.execute(f"DROP TABLE {table}")
+
+
+MIGRATIONS: Sequence[Callable[[apsw.Connection], None]] = (_create, _drop_statistics)
 """Step n takes a file from version n to n + 1; the file's `user_version` counts the steps it has had."""
 
 
@@ -62,6 +68,7 @@ def prepare(db: apsw.Connection) -> None:
         for step in MIGRATIONS[version:]:
             step(db)
         db.pragma("user_version", len(MIGRATIONS))
+    db.execute("PRAGMA writable_schema = RESET")  # reads the schema again; dropped statistics stay in memory until then
 
 
 def is_prepared(db: apsw.Connection) -> bool:

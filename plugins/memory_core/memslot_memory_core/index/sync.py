@@ -19,7 +19,7 @@ from memslot_memory_core.index.filling import Filling, Limits
 from memslot_memory_core.index.generation import Generation
 from memslot_memory_core.index.identity import Identity
 from memslot_memory_core.index.preparing import Sources
-from memslot_memory_core.index.report import LOOK, Look, Mismatch, Progress, SyncReport
+from memslot_memory_core.index.report import LOOK, UPKEEP, Look, Mismatch, Progress, SyncProgress, SyncReport
 from memslot_memory_core.index.schema import transaction
 from memslot_memory_core.index.store import IndexFile
 from memslot_memory_core.index.vector_tables import VectorTables
@@ -57,6 +57,7 @@ class Synchronizer:
         near: Collection[str] | None = None,
         force: bool = False,
         every_growth: bool = False,
+        upkeep: bool = True,
         progress: Progress | None = None,
         cancelled: Callable[[], bool] = lambda: False,
         seconds: float | None = None,
@@ -66,8 +67,9 @@ class Synchronizer:
 
         `near` are the places on the disk where something has changed, if all of them are known; what lies elsewhere
         is then looked at only where there is need. `every_growth` also takes transcripts that grew by less than the
-        settings wait for. Raises IndexBusyError when another process is at it, and IndexFault where the index cannot
-        be written.
+        settings wait for. Without `upkeep`, work that grows with the index (vector tables, unused vectors) is left to
+        a later run. Raises IndexBusyError when another process is at it, and IndexFault where the index cannot be
+        written.
         """
         started = time.monotonic()
         deadline = None if seconds is None else started + seconds
@@ -76,7 +78,7 @@ class Synchronizer:
             self._embeddings.attach(db)
             try:
                 limits = Limits(cancelled, deadline, every_growth or force)
-                report = self._run(db, embedder, None if force else near, force, progress, limits)
+                report = self._run(db, embedder, None if force else near, force, upkeep, progress, limits)
             finally:
                 self._embeddings.attach(None)
         if not report.changed:  # and so more such looks are likely to come
@@ -89,14 +91,20 @@ class Synchronizer:
         embedder: Embedder,
         near: Collection[str] | None,
         force: bool,
+        upkeep: bool,
         progress: Progress | None,
         limits: Limits,
     ) -> SyncReport:
         if force and damage_in(db, 1):
             # What all generations share would stay as it is.
             raise apsw.CorruptError("the index is damaged")
-        rebuild.clean_up(db, self._vectors)
+        if upkeep:
+            rebuild.clean_up(db, self._vectors)
         target, mismatch = self._target(db, embedder, force)
+        if not target.vectors and not target.turn_vectors:
+            # An empty table costs nothing to make, and from then on it follows every change.
+            self._vectors.settle(db, target, changed=False)
+            target = generations.by_number(db, target.number) or target
         looked = self._looked_at_all(db, target)
         near = None if looked is None else near
         filling = Filling(db, target, self._sources, embedder, self._vectors, progress, limits, near)
@@ -107,9 +115,14 @@ class Synchronizer:
             problems.append(mismatch.sentence)
         report = replace(report, problems=problems, mismatch=mismatch, rebuilt=is_new and report.complete)
         if is_new and report.complete:
-            rebuild.publish(db, target, self._vectors)
+            if upkeep:
+                _tell_finishing(progress, report)
+                self._vectors.settle(db, generations.by_number(db, target.number) or target)
+            rebuild.publish(db, target)
+            if upkeep:
+                rebuild.clean_up(db, self._vectors)
         if report.complete or not is_new:
-            self._settle(db, target, report)
+            self._finish(db, target, report, upkeep, progress)
         else:
             self._keep_live_fresh(db, limits)
             with transaction(db):
@@ -184,25 +197,42 @@ class Synchronizer:
         is_recent = ago is not None and 0 <= ago < _SAME_MOMENT_SECONDS
         return is_recent and facts.read(LOOK) == _told(report, report.look)
 
-    def _settle(self, db: apsw.Connection, target: Generation, report: SyncReport) -> None:
-        """What is due once the rows are right: the vector tables' shape, unused vectors, the time."""
+    def _finish(
+        self, db: apsw.Connection, target: Generation, report: SyncReport, upkeep: bool, progress: Progress | None
+    ) -> None:
+        """Note what this look found and when, then do the upkeep that is due."""
         now = generations.by_number(db, target.number)
-        if now is None or (report.look is None and not report.changed and self._was_same(db, now, report)):
+        if now is None:
             return
-        # Whether a table should have another shape can wait: finding out takes as long as the table is large.
-        self._vectors.settle(db, now, changed=report.changed and report.look is not None)
-        if report.changed:
-            prune(db, generations.numbers(db), self._keep_embeddings)
-        elif self._was_same(db, now, report):
-            return
+        due = Facts(db).read(UPKEEP)
+        is_same = not report.changed and self._was_same(db, now, report)
+        if not is_same:
+            with transaction(db):
+                if report.complete:
+                    db.execute("UPDATE generations SET synced_at = ? WHERE id = ?", (time.time(), target.number))
+                Facts(db).write_problems(report.problems)
+                if report.look is not None:
+                    Facts(db).write(LOOK, _told(report, report.look))
+                if report.changed and due != "begun":
+                    Facts(db).write(UPKEEP, "due")
+        if upkeep and (report.changed or due or (report.look is not None and self._vectors.is_due(db, now))):
+            _tell_finishing(progress, report)
+            # Whether a table should have another shape can wait: finding out takes as long as the table is large.
+            self._do_upkeep(db, now, reshape=report.look is not None or due is not None)
+
+    def _do_upkeep(self, db: apsw.Connection, generation: Generation, *, reshape: bool) -> None:
+        """Bring the vector tables into the shape that their size asks for, and drop vectors that nothing uses."""
         with transaction(db):
-            if report.complete:
-                db.execute("UPDATE generations SET synced_at = ? WHERE id = ?", (time.time(), target.number))
-            Facts(db).write_problems(report.problems)
-            if report.look is not None:
-                Facts(db).write(LOOK, _told(report, report.look))
-        if report.changed:
-            db.execute("PRAGMA optimize")
+            Facts(db).write(UPKEEP, "begun")
+        self._vectors.settle(db, generation, changed=reshape)
+        prune(db, generations.numbers(db), self._keep_embeddings)
+        with transaction(db):
+            Facts(db).forget(UPKEEP)
+
+
+def _tell_finishing(progress: Progress | None, report: SyncReport) -> None:
+    if progress is not None:
+        progress(SyncProgress(report.indexed, report.indexed, 0, "finishing"))
 
 
 def _told(report: SyncReport, look: Look) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from memslot_memory_core.index.vectors.engine import State, VectorEngine, Vector
 from memslot_memory_core.index.vectors.loading import engine_of, is_usable, load
 
 if TYPE_CHECKING:
-    from memslot_memory_core.index.vectors.choose import Wanted
+    from memslot_memory_core.index.vectors.choose import Choice, Wanted
     from memslot_memory_core.index.writing import Engines
 
     Kind = Literal["chunks", "turns"]
@@ -71,16 +71,9 @@ class VectorTables:
 
     def settle(self, db: apsw.Connection, generation: Generation, *, changed: bool = True) -> None:
         """After a sync: choose the engine for the size the index has now, and bring its tables into shape."""
-        dims = _dims(generation)
-        if dims is None:
+        choice = self._choose(db, generation)
+        if choice is None:
             return
-        choice = choose_engine(
-            self._wanted,
-            rows=generation.vectors + generation.turn_vectors,
-            dims=dims,
-            loads=lambda name: self.load(db, name),
-            current=generation.engine,
-        )
         engines = [make_engine(choice.name, table) for _, table in _tables(generation)]
         name, reason = choice.name, choice.reason
         in_shape = name == "numpy" or all(is_usable(db, table.name) for _, table in _tables(generation))
@@ -102,6 +95,27 @@ class VectorTables:
             for engine in engines:
                 with transaction(db):
                     engine.maintain(db)
+
+    def is_due(self, db: apsw.Connection, generation: Generation) -> bool:
+        """Whether `settle` would choose another engine than the one that serves; costs next to nothing."""
+        choice = self._choose(db, generation)
+        if choice is None:
+            return False
+        in_shape = choice.name == "numpy" or all(is_usable(db, table.name) for _, table in _tables(generation))
+        return choice.name != generation.engine or not in_shape
+
+    def _choose(self, db: apsw.Connection, generation: Generation) -> Choice | None:
+        """The engine for the size that the index has now; None where it has no vectors."""
+        dims = _dims(generation)
+        if dims is None:
+            return None
+        return choose_engine(
+            self._wanted,
+            rows=generation.vectors + generation.turn_vectors,
+            dims=dims,
+            loads=lambda name: self.load(db, name),
+            current=generation.engine,
+        )
 
     def drop(self, db: apsw.Connection, number: int) -> bool:
         """Remove a generation's vector tables; inside the caller's transaction. False where one cannot be removed."""
@@ -185,7 +199,9 @@ def _tables(generation: Generation) -> Iterator[tuple[Kind, VectorTable]]:
     tables = generation.tables
     dims = _dims(generation) or 1
     for kind, name, rows in (("chunks", tables.vectors, tables.chunks), ("turns", tables.turn_vectors, tables.turns)):
-        select = f"SELECT r.id, e.vector FROM {rows} r JOIN embeddings e ON e.id = r.embedding_id"
+        # A lookup by primary key in a subquery of its own; in a join, statistics could make it a scan for each row.
+        vector = "(SELECT vector FROM embeddings e WHERE e.id = r.embedding_id)"
+        select = f"SELECT r.id, {vector} FROM {rows} r WHERE +r.embedding_id IS NOT NULL"
         yield kind, VectorTable(name, dims, select)  # type: ignore[misc]
 
 
