@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from memslot.errors import ToolError as ToolError
     from memslot.errors import TrustError as TrustError
     from memslot.errors import UnknownProviderError as UnknownProviderError
+    from memslot.errors import VectorSizeError as VectorSizeError
     from memslot.hookspecs import HOST_API as HOST_API
     from memslot.hookspecs import hookimpl as hookimpl
     from memslot.host import Host as Host
@@ -145,6 +146,7 @@ _HOMES = {
         "ToolError",
         "TrustError",
         "UnknownProviderError",
+        "VectorSizeError",
     ],
     "hookspecs": ["HOST_API", "hookimpl"],
     "host": ["Host"],

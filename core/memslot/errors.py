@@ -19,6 +19,7 @@ MemslotError
     ├── UnknownProviderError  no active plugin registers a provider of that name
     ├── ProviderBusyError     it may work again soon: worth another try
     ├── ProviderRefusedError  a key or a quota: another try will not help
+    │   └── VectorSizeError   its vectors have another length than its model should give
     └── InputTooLargeError    the request is larger than it takes: worth splitting
 
 A message is one sentence for a person: what is wrong, why, and what to do next.
@@ -121,6 +122,10 @@ class ProviderBusyError(ProviderError):
 
 class ProviderRefusedError(ProviderError):
     """The provider will not serve this key, account or model; trying again will not help."""
+
+
+class VectorSizeError(ProviderRefusedError):
+    """The provider returns vectors of another length than its model should give."""
 
 
 class InputTooLargeError(ProviderError):

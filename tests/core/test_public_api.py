@@ -72,6 +72,7 @@ PUBLIC = [
     "Transcript",
     "TrustError",
     "UnknownProviderError",
+    "VectorSizeError",
     "__version__",
     "advice_of",
     "atomic_file",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from memslot.errors import ProviderError
+from memslot.errors import ProviderError, VectorSizeError
 
 if TYPE_CHECKING:
     import numpy
@@ -31,7 +31,7 @@ def unit_rows(vectors: Sequence[Vector], *, dims: int | None, provider: str) -> 
     if matrix.ndim != 2:
         raise ProviderError(f"{provider} returned {matrix.ndim}-dimensional data where a list of vectors was due")
     if dims is not None and matrix.shape[1] != dims:
-        raise ProviderError(f"{provider} returned vectors of {matrix.shape[1]} dimensions where {dims} were due")
+        raise VectorSizeError(f"{provider} returned vectors of {matrix.shape[1]} dimensions where {dims} were due")
     matrix = numpy.nan_to_num(matrix, nan=0.0, posinf=0.0, neginf=0.0)
     # In float64, or the square of a large float32 would be infinite.
     lengths = numpy.linalg.norm(matrix.astype(numpy.float64), axis=1, keepdims=True)

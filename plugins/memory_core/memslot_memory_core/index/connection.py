@@ -67,21 +67,61 @@ def _open(file: Path, busy_milliseconds: int) -> apsw.Connection:
 
 
 def open_to_read(file: Path) -> apsw.Connection:
-    """A connection for searches; it also works where the folder cannot be written, if nobody writes there.
+    """A connection for searches; it also works on a full disk, and in a folder that cannot be written.
 
     It makes no file: between a damaged index that is taken away and the new one, only a writer may.
     """
     try:
         return _open(file, READ_BUSY_MILLISECONDS)
     except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError):
-        if os.path.exists(f"{file}-wal"):  # noqa: PTH110 (pathlib takes longer to import than an index to open)
+        if _has_log(file):
             raise
-    # Without a log beside it, and in a folder nobody can write to, the file cannot change under us.
+    except (apsw.IOError, apsw.FullError):
+        # There is no room for the log's index, which readers share.
+        if _has_log(file):
+            return _open_alone(file)
+    return _open_immutable(file)
+
+
+def is_for_one_use(db: apsw.Connection) -> bool:
+    """Whether a connection must not be kept: it would miss changes, or keep others out."""
+    return is_immutable(db) or db.pragma("locking_mode") == "exclusive"
+
+
+def is_immutable(db: apsw.Connection) -> bool:
+    """Whether it reads without locks: what looks like damage may be somebody's write."""
+    return db.readonly("main")
+
+
+def _has_log(file: Path) -> bool:
+    try:
+        return os.stat(f"{file}-wal").st_size > 0  # noqa: PTH116 (pathlib takes longer to import than an index to open)
+    except OSError:
+        return False
+
+
+def _open_immutable(file: Path) -> apsw.Connection:
+    """Without a log beside it, all that was committed is in the file itself."""
     from urllib.parse import quote
 
     uri = f"file:{quote(str(file.absolute()))}?immutable=1"
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_NOFOLLOW
     return apsw.Connection(uri, flags=flags)
+
+
+def _open_alone(file: Path) -> apsw.Connection:
+    """A connection that keeps the log's index in its memory, which SQLite allows to the only one that has the file."""
+    db = apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW)
+    try:
+        db.set_busy_timeout(READ_BUSY_MILLISECONDS)
+        db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        db.execute("PRAGMA locking_mode = EXCLUSIVE")
+        db.execute("PRAGMA trusted_schema = OFF")
+        db.pragma("user_version")
+    except BaseException:
+        db.close()
+        raise
+    return db
 
 
 def damage_in(db: apsw.Connection, most: int = 10) -> list[str]:

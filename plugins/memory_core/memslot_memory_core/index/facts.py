@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
+from memslot_memory_core.index.schema import transaction
+
+if TYPE_CHECKING:
+    from memslot_memory_core.index.identity import Identity
+
 _MOST_PROBLEMS = 50
+_WRONG_SIZE = "wrong_size"
+"""The fact that holds the last provider whose vectors were of the wrong size."""
 
 
 class Facts:
@@ -34,3 +41,25 @@ class Facts:
 
     def write_problems(self, problems: Sequence[str]) -> None:
         self.write("problems", list(problems)[:_MOST_PROBLEMS])
+
+
+def note_wrong_size(db: apsw.Connection, identity: Identity, reason: str) -> None:
+    """Remember that this provider's vectors do not fit: every text would have to be sent to find that out again."""
+    with transaction(db):
+        Facts(db).write(_WRONG_SIZE, {"provider": _asked(identity), "reason": reason})
+
+
+def wrong_size(db: apsw.Connection, identity: Identity) -> str | None:
+    """What was wrong with the vectors of this very provider, model and address; None if nothing is known."""
+    noted = Facts(db).read(_WRONG_SIZE)
+    return noted["reason"] if noted is not None and noted["provider"] == _asked(identity) else None
+
+
+def forget_wrong_size(db: apsw.Connection) -> None:
+    if Facts(db).read(_WRONG_SIZE) is not None:
+        with transaction(db):
+            Facts(db).forget(_WRONG_SIZE)
+
+
+def _asked(identity: Identity) -> list[Any]:
+    return [identity.provider, identity.model, identity.key, identity.dims]

@@ -9,7 +9,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Literal
 
 import apsw
-from memslot import EmbeddingCancelledError, EmbeddingPipeline, ProviderError
+from memslot import EmbeddingCancelledError, EmbeddingPipeline, ProviderError, VectorSizeError
 
 from memslot_memory_core.index.embeddings import (
     Embedder,
@@ -19,6 +19,7 @@ from memslot_memory_core.index.embeddings import (
     space_number,
     vector_ids,
 )
+from memslot_memory_core.index.facts import forget_wrong_size, note_wrong_size, wrong_size
 from memslot_memory_core.index.generation import Generation
 from memslot_memory_core.index.identity import Identity
 from memslot_memory_core.index.preparing import IndexedFile, Sources, Unchanged
@@ -48,6 +49,8 @@ class Limits:
     cancelled: Callable[[], bool]
     deadline: float | None
     every_growth: bool
+    anew: bool = False
+    """Also ask a provider whose vectors were of the wrong size."""
 
     @property
     def reached(self) -> bool:
@@ -84,14 +87,17 @@ class Filling:
         self._target = target
         self._sources = sources
         self._identity = Identity.from_json(target.identity)
-        self._embedder = embedder if self._fits(embedder.pipeline) else None
+        fits = self._fits(embedder.pipeline)
+        self._refusal = wrong_size(db, self._identity) if fits and not limits.anew else None
+        """Why a provider whose vectors do not fit is not asked again."""
+        self._embedder = embedder if fits and self._refusal is None else None
         self._vectors = vectors
         self._engines = Engines()
         self._progress = progress
         self._limits = limits
         self._near = near
         self._tally = _Tally()
-        self._stopped: Literal["time", "outage"] | None = None
+        self._stopped: Literal["time", "outage"] | None = "outage" if self._refusal else None
         """Why embedding ended before all texts were embedded."""
 
     def _fits(self, pipeline: EmbeddingPipeline | None) -> bool:
@@ -103,6 +109,8 @@ class Filling:
         waiting = self._waiting_files()
         discovery = self._discover(waiting)
         tally.problems += discovery.problems
+        if self._refusal is not None:
+            tally.problems.append(f"embedding stopped: {self._refusal}")
         due, gone = self._compare(discovery, waiting)
         tally.unchanged = len(discovery.files) - len(due)
         self._engines = self._vectors.for_writing(self._db, self._target)
@@ -254,11 +262,14 @@ class Filling:
             return found
         try:
             embed_missing(self._embedder, self._db, space, missing, lambda: self._limits.reached)
+            forget_wrong_size(self._db)
         except EmbeddingCancelledError:
             self._embedder, self._stopped = None, "time"
         except RefusedTextError as error:
             self._tally.problems.append(str(error))
         except ProviderError as error:
+            if isinstance(error, VectorSizeError):
+                note_wrong_size(self._db, self._identity, str(error))
             # What comes now is found by its words; its vectors are made up for at the next sync.
             self._embedder, self._stopped = None, "outage"
             self._tally.problems.append(f"embedding stopped: {error}")

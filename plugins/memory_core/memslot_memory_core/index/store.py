@@ -19,6 +19,8 @@ from memslot_memory_core.index.connection import (
     IndexFault,
     damage_in,
     file_identity,
+    is_for_one_use,
+    is_immutable,
     move_aside,
     open_index,
     open_to_read,
@@ -65,11 +67,13 @@ class IndexFile:
     def snapshot(self) -> Iterator[Snapshot | None]:
         """The live generation, all reads of it from one moment; None where nothing was ever indexed."""
         identity = file_identity(self.file)
+        may_be_torn = False
         try:
             db = self._take(identity)
             if db is None:
                 yield None
                 return
+            may_be_torn = is_immutable(db)
             try:
                 with _read_transaction(db):
                     live = generations.find(db, "live") if is_prepared(db) else None
@@ -83,7 +87,8 @@ class IndexFile:
                 raise
             self._give_back(db, identity)
         except DAMAGE:
-            self._damaged = identity
+            if not may_be_torn:
+                self._damaged = identity
             raise
 
     @contextmanager
@@ -229,7 +234,8 @@ class IndexFile:
         with self._lock:
             # One that has another file open than the one that is there now would show the old index for ever.
             is_current = identity == self._opened_as
-            if is_current and not self._closed and len(self._idle) < _MOST_IDLE:
+            is_wanted = is_current and not self._closed and len(self._idle) < _MOST_IDLE
+            if is_wanted and not is_for_one_use(db):
                 self._idle.append(db)
                 return
         _close(db)

@@ -77,7 +77,7 @@ class Synchronizer:
             self._index.own(db)
             self._embeddings.attach(db)
             try:
-                limits = Limits(cancelled, deadline, every_growth or force)
+                limits = Limits(cancelled, deadline, every_growth or force, force)
                 report = self._run(db, embedder, None if force else near, force, upkeep, progress, limits)
             finally:
                 self._embeddings.attach(None)

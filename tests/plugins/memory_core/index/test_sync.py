@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from memslot import BatchState, ProviderBusyError
+from memslot.embeddings.circuit import circuits
 from memslot.testing.providers import HashingProvider
 from memslot_memory_core.index.connection import IndexBusyError
 from memslot_memory_core.index.lock import writer_lock
@@ -402,3 +403,55 @@ def test_a_job_that_nobody_waits_for_is_fetched_by_a_later_sync(make_manager: An
     manager.sync()
     assert manager.status().counts["vectors"] == 1
     assert len(provider.jobs) == 1
+
+
+class WrongSize(CountingProvider):
+    """Gives vectors that are shorter than it says, until it is mended."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_mended = False
+        self.calls = 0
+
+    def embed_documents(self, texts: Any) -> Any:
+        self.calls += 1
+        made = super().embed_documents(texts)
+        return made if self.is_mended else [vector[:7] for vector in made]
+
+
+def test_a_provider_whose_vectors_do_not_fit_is_asked_once_until_the_settings_change(make_manager: Any) -> None:
+    first = make_manager(WrongSize())
+    for number in range(40):
+        write(first, f"memory/{number}.md", f"The lighthouse number {number} is red.\n")
+    assert any("7 dimensions" in problem for problem in first.sync().problems)
+    first.close()
+
+    circuits._open.clear()  # as in a new process
+    provider = WrongSize()
+    manager = make_manager(provider)
+    report = manager.sync()
+    assert (report.indexed, report.unchanged) == (0, 40)
+    assert any("7 dimensions" in problem for problem in report.problems)
+    outcome = manager.search("lighthouse number 7", fresh_seconds=5.0)
+    assert outcome.hits
+    assert outcome.mode == "keywords"
+    assert "7 dimensions" in (outcome.warning or "")
+    assert any("7 dimensions" in problem for problem in manager.status().problems)
+    assert provider.calls == 0
+    manager.close()
+
+    other = make_manager(HashingProvider())
+    assert other.sync().embedded == 40
+    assert other.search("lighthouse number 7").mode == "hybrid"
+
+
+def test_a_forced_index_asks_a_provider_again_whose_vectors_did_not_fit(make_manager: Any) -> None:
+    provider = WrongSize()
+    manager = make_manager(provider)
+    write(manager, "memory/a.md", "The lighthouse is red.\n")
+    manager.sync()
+    provider.is_mended = True
+    circuits._open.clear()
+    assert manager.sync(force=True).embedded == 1
+    write(manager, "memory/b.md", "The windmill is white.\n")
+    assert manager.sync().embedded == 1
