@@ -162,7 +162,8 @@ def test_a_process_without_the_extension_and_one_with_it_share_an_index(
     for _ in range(3):
         world.edit()
         unable.sync()
-        assert unable.status(deep=True).is_healthy
+        status = unable.status(deep=True)
+        assert status.is_healthy, status.problems
         assert answers(able) == answers(unable)
         world.edit()
         able.sync()
