@@ -75,6 +75,16 @@ if TYPE_CHECKING:
     from memslot.hookspecs import HOST_API as HOST_API
     from memslot.hookspecs import hookimpl as hookimpl
     from memslot.host import Host as Host
+    from memslot.memory.capabilities import CanForget as CanForget
+    from memslot.memory.capabilities import CanList as CanList
+    from memslot.memory.capabilities import CanRead as CanRead
+    from memslot.memory.capabilities import CanRefresh as CanRefresh
+    from memslot.memory.capabilities import CanRemember as CanRemember
+    from memslot.memory.capabilities import MemoryItem as MemoryItem
+    from memslot.memory.capabilities import MemoryPage as MemoryPage
+    from memslot.memory.capabilities import MemoryReceipt as MemoryReceipt
+    from memslot.memory.capabilities import MemoryText as MemoryText
+    from memslot.memory.capabilities import capabilities_of as capabilities_of
     from memslot.memory.contract import Memory as Memory
     from memslot.memory.contract import MemoryHit as MemoryHit
     from memslot.memory.contract import MemorySearchOutcome as MemorySearchOutcome
@@ -150,6 +160,18 @@ _HOMES = {
     ],
     "hookspecs": ["HOST_API", "hookimpl"],
     "host": ["Host"],
+    "memory.capabilities": [
+        "CanForget",
+        "CanList",
+        "CanRead",
+        "CanRefresh",
+        "CanRemember",
+        "MemoryItem",
+        "MemoryPage",
+        "MemoryReceipt",
+        "MemoryText",
+        "capabilities_of",
+    ],
     "memory.contract": ["Memory", "MemoryHit", "MemorySearchOutcome", "MemoryStatus"],
     "memory.fence": ["fence", "strip_recalled"],
     "config.starter": ["without_starter"],

@@ -10,6 +10,7 @@ import pytest
 from memslot.diagnostics import describe_error
 from memslot.errors import MemslotError
 from memslot.memory.contract import Memory, misfit
+from memslot.testing.memory_capabilities import MemoryCapabilityTests
 from memslot.testing.memory_checks import FACTS, ask, check_clear, check_status, finds, search
 from memslot.testing.memory_faults import FaultyProviderTests
 from memslot.testing.samples import HOSTILE_QUERIES, LONE_SURROGATE
@@ -29,11 +30,11 @@ _SCRIPTS = {
 """A text and a word inside it, by script. CJK has no spaces: the word must be found all the same."""
 
 
-class MemoryContract(FaultyProviderTests):
+class MemoryContract(FaultyProviderTests, MemoryCapabilityTests):
     """Subclass it, override `make_memory` and `remember`, and pytest checks the rest.
 
     Override `make_memory_with_provider` too where a memory embeds: then the tests with providers that
-    misbehave are there as well.
+    misbehave are there as well. Declare in `capabilities` what it can do beyond searching.
     """
 
     keeps_files = True

@@ -8,13 +8,27 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from memslot import MemoryHit, MemorySearchOutcome, MemoryStatus, MemslotError, PluginContext, redact
+from memslot import (
+    MemoryHit,
+    MemoryItem,
+    MemoryPage,
+    MemoryReceipt,
+    MemorySearchOutcome,
+    MemoryStatus,
+    MemoryText,
+    MemslotError,
+    PluginContext,
+    Session,
+    redact,
+)
 
 from memslot_memory_lancedb.budget import Busy, Patience
 from memslot_memory_lancedb.capturing import AutoCapture, CaptureRules
 from memslot_memory_lancedb.decisions import DecisionLog
 from memslot_memory_lancedb.embedding.choice import choose_by
 from memslot_memory_lancedb.embedding.embedder import Choose, Embedder
+from memslot_memory_lancedb.errors import NoSuchMemoryError
+from memslot_memory_lancedb.memories import Origin, Remembered, is_id
 from memslot_memory_lancedb.recall.context import AutoRecall, RecallLimits
 from memslot_memory_lancedb.recall.finding import Recalling
 from memslot_memory_lancedb.recall.noise import NoiseLevel
@@ -26,6 +40,7 @@ from memslot_memory_lancedb.store.store import MemoryStore
 from memslot_memory_lancedb.upkeep import Upkeep
 
 DEFAULT_RESULTS = 5
+_PREFIX = "ltm/"
 STATUS_SECONDS = 5.0
 
 
@@ -74,7 +89,7 @@ class LanceMemory:
         identity = self.embedder.identity if self.embedder.is_chosen else None
         return MemorySearchOutcome(
             hits=[
-                MemoryHit(path=f"ltm/{each.memory.id}", score=each.score, snippet=redact(each.memory.text))
+                MemoryHit(path=_path_of(each.memory), score=each.score, snippet=redact(each.memory.text))
                 for each in recalled.found
             ],
             mode=recalled.mode,
@@ -89,6 +104,39 @@ class LanceMemory:
         kept = self.remembering.keep(text)
         self.upkeep.nudge()
         return kept
+
+    # Capabilities
+
+    def read(
+        self, path: str, *, start_line: int = 1, max_lines: int = 200, session: Session | None = None
+    ) -> MemoryText:
+        """A memory's text by its path, `ltm/<id>`; empty where there is none."""
+        try:
+            lines = redact(self.store.get(_id_in(path)).text).split("\n")
+        except NoSuchMemoryError:
+            return MemoryText(path, "", start_line)
+        part = lines[start_line - 1 : start_line - 1 + max_lines]
+        end = start_line + len(part)
+        return MemoryText(path, "\n".join(part), start_line, len(part), end if part and end <= len(lines) else None)
+
+    def list_items(self, *, cursor: str | None = None, limit: int = 100, session: Session | None = None) -> MemoryPage:
+        """Memories, the newest first."""
+        start = int(cursor) if cursor is not None and cursor.isdecimal() else 0
+        found, total = self.store.newest(limit, start)
+        items = [MemoryItem(_path_of(each), redact(each.text), each.category, each.changed_at) for each in found]
+        end = start + len(found)
+        return MemoryPage(items, str(end) if found and end < total else None)
+
+    def remember(self, text: str, *, session: Session | None = None) -> MemoryReceipt:
+        """Keep a text, unless a memory says the same already."""
+        kept = self.remembering.keep(text, origin=Origin(session=session.id if session is not None else ""))
+        self.upkeep.nudge()
+        return MemoryReceipt(_path_of(kept.memory), kept.action == "created", kept.warning)
+
+    def forget(self, path: str) -> bool:
+        """Remove a memory for good, by its path."""
+        memory_id = _id_in(path)
+        return is_id(memory_id) and self.remembering.forget([memory_id]) > 0
 
     def status(self) -> MemoryStatus:
         """How it is; a store that hangs is waited for a few seconds, once."""
@@ -132,6 +180,14 @@ class LanceMemory:
         self.upkeep.close()
         self.embedder.close()
         self.store.close()
+
+
+def _path_of(memory: Remembered) -> str:
+    return _PREFIX + memory.id
+
+
+def _id_in(path: str) -> str:
+    return path.removeprefix(_PREFIX)
 
 
 def memory_of(ctx: PluginContext) -> LanceMemory:

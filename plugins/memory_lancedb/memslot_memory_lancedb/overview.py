@@ -1,15 +1,13 @@
-"""What is in the store, for people who look: counts, the newest memories, how they are searched."""
+"""What is in the store, for people who look: counts, sizes, how it is searched."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
 
-from memslot_memory_lancedb.memories import Remembered
 from memslot_memory_lancedb.memory import LanceMemory
 from memslot_memory_lancedb.store.growth import INDEX_FROM_NUMBERS, INDEX_FROM_ROWS, has_index
-from memslot_memory_lancedb.store.predicate import WAITING, quoted
-from memslot_memory_lancedb.store.store import MemoryStore
+from memslot_memory_lancedb.store.predicate import WAITING
 from memslot_memory_lancedb.store.versions import list_versions
 
 
@@ -59,16 +57,3 @@ def overview_of(memory: LanceMemory) -> Overview:
         index_from=max(INDEX_FROM_ROWS, -(-INDEX_FROM_NUMBERS // identity.dims)) if identity is not None else None,
         floor=memory.noise.floor,
     )
-
-
-def newest(store: MemoryStore, limit: int, offset: int, category: str | None) -> tuple[list[Remembered], int]:
-    """A page of memories, the newest first, and how many there are."""
-    import numpy
-
-    table = store.live()
-    if table is None:
-        return [], 0
-    conditions = [f"`category` = {quoted(category)}"] if category is not None else []
-    rows = table.columns({"id": "`id`", "createdAt": "`createdAt`"}, *conditions)
-    order = numpy.argsort(-rows["createdAt"].cast("int64").to_numpy(), kind="stable")[offset : offset + limit]
-    return table.get_many([rows["id"][int(number)].as_py() for number in order]), rows.num_rows

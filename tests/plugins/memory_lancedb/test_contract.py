@@ -15,6 +15,8 @@ from memslot_memory_lancedb.tools import make_tools
 
 
 class _OnLance(MemoryContract):
+    capabilities = ("read", "list", "remember", "forget")
+
     @pytest.fixture(autouse=True)
     def _take_opener(self, make_memory: Callable[..., LanceMemory]) -> None:
         self.open = make_memory

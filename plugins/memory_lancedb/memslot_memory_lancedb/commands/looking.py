@@ -10,7 +10,7 @@ from memslot_memory_lancedb.capture.rules import judge
 from memslot_memory_lancedb.commands.output import clean, print_json, print_pairs, print_table, say, say_warning
 from memslot_memory_lancedb.memories import CATEGORIES, Remembered
 from memslot_memory_lancedb.memory import LanceMemory
-from memslot_memory_lancedb.overview import Overview, newest, overview_of
+from memslot_memory_lancedb.overview import Overview, overview_of
 from memslot_memory_lancedb.settings import Settings
 
 SHOWN_CHARS = 100
@@ -24,7 +24,7 @@ def add_commands(group: click.Group, memory: LanceMemory, settings: Settings) ->
     @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
     def list_memories(limit: int, offset: int, category: str | None, as_json: bool) -> None:
         """List memories, the newest first."""
-        found, total = newest(memory.store, limit, offset, category)
+        found, total = memory.store.newest(limit, offset, category)
         if as_json:
             print_json({"total": total, "memories": [each.to_json() for each in found]})
             return

@@ -14,7 +14,7 @@ from memslot_memory_lancedb.errors import ChangedMeanwhileError, NoSuchMemoryErr
 from memslot_memory_lancedb.memories import Remembered, is_id
 from memslot_memory_lancedb.store.catalogue import Catalogue, Generation, table_name
 from memslot_memory_lancedb.store.database import Database
-from memslot_memory_lancedb.store.predicate import Owner
+from memslot_memory_lancedb.store.predicate import Owner, quoted
 from memslot_memory_lancedb.store.schema import make_schema
 from memslot_memory_lancedb.store.table import MemoryTable
 
@@ -103,6 +103,18 @@ class MemoryStore:
         if memory is None:
             raise NoSuchMemoryError(f"there is no memory {memory_id!r}; memory_recall and ltm list show the ids")
         return memory
+
+    def newest(self, limit: int, offset: int = 0, category: str | None = None) -> tuple[list[Remembered], int]:
+        """A page of memories, the newest first, and how many there are."""
+        import numpy
+
+        table = self.live()
+        if table is None:
+            return [], 0
+        conditions = [f"`category` = {quoted(category)}"] if category is not None else []
+        rows = table.columns({"id": "`id`", "createdAt": "`createdAt`"}, *conditions)
+        order = numpy.argsort(-rows["createdAt"].cast("int64").to_numpy(), kind="stable")[offset : offset + limit]
+        return table.get_many([rows["id"][int(number)].as_py() for number in order]), rows.num_rows
 
     def add(self, memories: Sequence[Remembered], vectors: Sequence[Vector | None], identity: Identity | None) -> None:
         """Keep memories; when this returns they are there for good. `identity` is the embedder of the vectors."""

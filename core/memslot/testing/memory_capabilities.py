@@ -1,0 +1,211 @@
+"""The part of a memory's contract for its capabilities: each test is there once the capability is declared."""
+
+# mypy: disable-error-code="type-abstract"
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from memslot.agent.events import Session
+from memslot.errors import MemslotError
+from memslot.memory.capabilities import (
+    CAPABILITIES,
+    CanForget,
+    CanList,
+    CanRead,
+    CanRefresh,
+    CanRemember,
+    MemoryItem,
+    MemoryPage,
+    MemoryReceipt,
+    MemoryText,
+    capabilities_of,
+)
+from memslot.memory.contract import Memory
+from memslot.testing.memory_checks import FACTS, check_clear, finds, search
+
+_TESTS = {
+    "refresh": ("test_refreshing_makes_everything_findable", "test_refreshing_twice_is_fine"),
+    "read": (
+        "test_what_was_found_can_be_read",
+        "test_lines_are_read_in_parts",
+        "test_a_missing_item_reads_as_empty",
+        "test_a_path_outside_is_never_read",
+    ),
+    "list": ("test_everything_is_listed_once_in_pages", "test_an_empty_memory_lists_nothing"),
+    "remember": ("test_a_remembered_text_is_found_after_a_restart", "test_an_empty_text_is_not_remembered"),
+    "forget": ("test_a_forgotten_item_is_gone_for_good", "test_forgetting_what_is_not_there_says_so"),
+}
+_OUTSIDE = ("../outside.md", "/etc/passwd", "a\x00b", "memory/../../outside.md", "~/outside.md")
+_SECRET = "The vault opens with nightingale."
+Capability = TypeVar("Capability")
+
+
+class MemoryCapabilityTests:
+    """Declare in `capabilities` what the memory can do beyond searching; the tests of the rest are left out."""
+
+    capabilities: tuple[str, ...] = ()
+    """Any of "refresh", "read", "list", "remember" and "forget"."""
+
+    def make_memory(self, folder: Path, agent_id: str) -> Memory:
+        raise NotImplementedError
+
+    def remember(self, memory: Memory, text: str) -> None:
+        raise NotImplementedError
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        for capability, tests in _TESTS.items():
+            for test in tests:
+                setattr(cls, test, getattr(MemoryCapabilityTests, test) if capability in cls.capabilities else None)
+
+    def test_it_can_do_what_it_declares(self, tmp_path: Path) -> None:
+        declared = [name for name in CAPABILITIES if name in self.capabilities]
+        assert list(capabilities_of(self.make_memory(tmp_path, "main"))) == declared, (
+            "`capabilities` in the test class and the methods of the memory differ"
+        )
+
+    # CanRefresh
+
+    def test_refreshing_makes_everything_findable(self, tmp_path: Path) -> None:
+        memory = self._full(tmp_path)
+        _as(CanRefresh, memory).refresh()
+        for question, fact in FACTS.items():
+            assert finds(memory, question, fact), f"after refresh(), {question!r} does not find {fact!r}"
+
+    def test_refreshing_twice_is_fine(self, tmp_path: Path) -> None:
+        memory = _as(CanRefresh, self.make_memory(tmp_path, "main"))
+        memory.refresh()
+        memory.refresh()
+
+    # CanRead
+
+    def test_what_was_found_can_be_read(self, tmp_path: Path) -> None:
+        memory = self._full(tmp_path)
+        reader = _as(CanRead, memory)
+        for question, fact in FACTS.items():
+            hit = search(memory, question).hits[0]
+            part = reader.read(hit.path, start_line=hit.start_line or 1)
+            assert isinstance(part, MemoryText), f"read gave a {type(part).__name__}"
+            assert fact in part.text, f"{hit.path} was found for {question!r}, but its text is {part.text!r}"
+
+    def test_lines_are_read_in_parts(self, tmp_path: Path) -> None:
+        memory = self._full(tmp_path)
+        reader = _as(CanRead, memory)
+        path = search(memory, next(iter(FACTS))).hits[0].path
+        whole = reader.read(path, max_lines=1000).text
+        parts: list[str] = []
+        line: int | None = 1
+        while line is not None:
+            part = reader.read(path, start_line=line, max_lines=1)
+            assert part.next_line is None or part.next_line > line, "next_line must lead on"
+            parts.append(part.text)
+            line = part.next_line
+        assert "\n".join(parts) == whole
+
+    def test_a_missing_item_reads_as_empty(self, tmp_path: Path) -> None:
+        memory = self._full(tmp_path)
+        path = search(memory, next(iter(FACTS))).hits[0].path
+        stem = path.removesuffix(".md")
+        missing = f"{stem}-missing.md" if stem != path else f"{stem[:-1]}{'0' if stem[-1] != '0' else '1'}"
+        part = _as(CanRead, memory).read(missing)
+        assert (part.text, part.next_line) == ("", None)
+
+    def test_a_path_outside_is_never_read(self, tmp_path: Path) -> None:
+        (tmp_path / "outside.md").write_text(_SECRET)
+        inner = tmp_path / "inner"
+        inner.mkdir()
+        memory = self._full(inner)
+        for path in (*_OUTSIDE, str(tmp_path / "outside.md")):
+            try:
+                part = _as(CanRead, memory).read(path)
+            except (MemslotError, ValueError) as error:
+                check_clear(error)
+            else:
+                assert not part.text, f"{path!r} gave {part.text!r}"
+
+    # CanList
+
+    def test_everything_is_listed_once_in_pages(self, tmp_path: Path) -> None:
+        memory = self._full(tmp_path)
+        lister = _as(CanList, memory)
+        everything = lister.list_items(limit=1000)
+        assert isinstance(everything, MemoryPage), f"list_items gave a {type(everything).__name__}"
+        assert everything.items, "three facts were remembered, and nothing is listed"
+        assert everything.cursor is None, "there is a cursor after the last item"
+        paths: list[str] = []
+        cursor: str | None = None
+        for _ in range(len(everything.items) + 1):
+            page = lister.list_items(cursor=cursor, limit=1)
+            assert len(page.items) <= 1
+            for item in page.items:
+                assert isinstance(item, MemoryItem), f"list_items gave a {type(item).__name__}"
+                paths.append(item.path)
+            cursor = page.cursor
+            if cursor is None:
+                break
+        assert paths == [item.path for item in everything.items]
+        assert len(set(paths)) == len(paths), "an item is listed twice"
+
+    def test_an_empty_memory_lists_nothing(self, tmp_path: Path) -> None:
+        page = _as(CanList, self.make_memory(tmp_path, "main")).list_items()
+        assert not page.items
+        assert page.cursor is None
+
+    # CanRemember
+
+    def test_a_remembered_text_is_found_after_a_restart(self, tmp_path: Path) -> None:
+        memory = self.make_memory(tmp_path, "main")
+        for fact in FACTS.values():
+            receipt = _as(CanRemember, memory).remember(fact, session=Session("main"))
+            assert isinstance(receipt, MemoryReceipt), f"remember gave a {type(receipt).__name__}"
+            assert receipt.path, "the receipt doesn't say where the text is"
+        memory.close()
+        again = self.make_memory(tmp_path, "main")
+        if isinstance(again, CanRefresh):
+            again.refresh()
+        for question, fact in FACTS.items():
+            assert finds(again, question, fact), f"{fact!r} was remembered and is not found after a restart"
+
+    def test_an_empty_text_is_not_remembered(self, tmp_path: Path) -> None:
+        memory = self.make_memory(tmp_path, "main")
+        with pytest.raises((MemslotError, ValueError)) as caught:
+            _as(CanRemember, memory).remember("  \n")
+        check_clear(caught.value)
+
+    # CanForget
+
+    def test_a_forgotten_item_is_gone_for_good(self, tmp_path: Path) -> None:
+        memory = self._full(tmp_path)
+        question, fact = next(iter(FACTS.items()))
+        path = next(hit.path for hit in search(memory, question).hits if fact in hit.snippet)
+        assert _as(CanForget, memory).forget(path) is True
+        assert not finds(memory, question, fact)
+        memory.close()
+        again = self.make_memory(tmp_path, "main")
+        assert not finds(again, question, fact), "a forgotten text came back after a restart"
+        assert _as(CanForget, again).forget(path) is False
+
+    def test_forgetting_what_is_not_there_says_so(self, tmp_path: Path) -> None:
+        memory = self._full(tmp_path)
+        for path in ("no-such-item", *_OUTSIDE):
+            try:
+                assert _as(CanForget, memory).forget(path) is False
+            except (MemslotError, ValueError) as error:
+                check_clear(error)
+        for question, fact in FACTS.items():
+            assert finds(memory, question, fact), f"{fact!r} is gone though nobody forgot it"
+
+    def _full(self, folder: Path) -> Memory:
+        memory = self.make_memory(folder, "main")
+        for fact in FACTS.values():
+            self.remember(memory, fact)
+        return memory
+
+
+def _as(capability: type[Capability], memory: object) -> Capability:
+    assert isinstance(memory, capability), f"{type(memory).__name__} lacks {capability.__name__}"
+    return memory
