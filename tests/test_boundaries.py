@@ -105,6 +105,9 @@ class TestPlugin:
 
         assert imported & (PLUGIN_NAMES - {own}) == set()
 
+    def test_is_short_enough_to_have_one_subject(self, module: Path) -> None:
+        assert len(module.read_text(encoding="utf-8").splitlines()) <= LONGEST_MODULE
+
     def test_reaches_no_private_part_of_the_host_by_attribute(self, module: Path) -> None:
         tree = _tree(module)
         reached = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import threading
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -22,12 +21,10 @@ from memslot_memory_core.index.store import IndexFile
 from memslot_memory_core.index.sync import Synchronizer
 from memslot_memory_core.index.vector_tables import VectorTables
 from memslot_memory_core.index.watch import WatchedFolders, Watcher
-from memslot_memory_core.outcome import plain_error, unavailable
+from memslot_memory_core.outcome import plain_error, unavailable, unsearchable
 from memslot_memory_core.reading import FilePart, read_part
 from memslot_memory_core.searching import Searcher
 from memslot_memory_core.upkeep import Paths, Upkeep
-
-logger = logging.getLogger("memslot.plugin.memory-core")
 
 FIRST_INDEX_SECONDS = 3.0
 """A search waits this long for an index that was never built: better than an empty answer."""
@@ -132,10 +129,10 @@ class MemoryManager:
             return self._search_after_repair(query, max_results, min_score, private, explain)
         except apsw.SQLError as error:
             if not self._has_broken_tables():
-                return _unsearchable(error)
+                return unsearchable(error)
             return self._search_after_repair(query, max_results, min_score, private, explain)
         except Exception as error:
-            return _unsearchable(error)
+            return unsearchable(error)
 
     def _has_broken_tables(self) -> bool:
         """Whether an error that could mean anything is one that a repair helps against.
@@ -398,10 +395,3 @@ class MemoryManager:
         self._embedder.close()
         self._upkeep.close()
         self._index.close()
-
-
-def _unsearchable(error: Exception) -> MemorySearchOutcome:
-    if not isinstance(error, MemslotError | apsw.Error | OSError):
-        # Nothing that a disk does: whoever looks for the mistake needs to know where it was.
-        logger.error("a search failed", exc_info=error)
-    return unavailable(f"the memory cannot be searched: {plain_error(error)}", "run: memslot memory status --deep")

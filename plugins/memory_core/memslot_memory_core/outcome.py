@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,11 +14,23 @@ if TYPE_CHECKING:
     Citations = Literal["auto", "on", "off"]
 
 
+logger = logging.getLogger("memslot.plugin.memory-core")
+
+
 def unavailable(why: str, action: str) -> MemorySearchOutcome:
     """The outcome of a search that could not be made."""
     from memslot import MemorySearchOutcome
 
     return MemorySearchOutcome(hits=[], mode="unavailable", warning=why, action=action)
+
+
+def unsearchable(error: Exception) -> MemorySearchOutcome:
+    """The outcome of a search that failed; what no disk does is a mistake of ours and goes to the log."""
+    import apsw
+
+    if not isinstance(error, MemslotError | apsw.Error | OSError):
+        logger.error("a search failed", exc_info=error)
+    return unavailable(f"the memory cannot be searched: {plain_error(error)}", "run: memslot memory status --deep")
 
 
 def does_cite(citations: Citations, session: Session) -> bool:
