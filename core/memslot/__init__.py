@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from memslot.cli.output import say_warning as say_warning
     from memslot.config.model import Config as Config
     from memslot.config.paths import Places as Places
+    from memslot.config.paths import real_path as real_path
     from memslot.config.search_model import MemorySearch as MemorySearch
     from memslot.config.starter import without_starter as without_starter
     from memslot.diagnostics import Diagnostic as Diagnostic
@@ -118,7 +119,7 @@ _HOMES = {
     "agent.run": ["AgentRun", "AsyncAgentRun"],
     "cli.output": ["print_json", "print_pairs", "print_table", "say_done", "say_warning"],
     "config.model": ["Config"],
-    "config.paths": ["Places"],
+    "config.paths": ["Places", "real_path"],
     "config.search_model": ["MemorySearch"],
     "diagnostics": ["Diagnostic"],
     "embeddings.cache": ["CacheKey", "EmbeddingCache", "MemoryCache"],

@@ -44,7 +44,7 @@ class DigestProvider:
 
 
 def place_below(folder: Path) -> Place:
-    return Place("main", folder / "main", folder / "sessions", folder / "index" / "main.sqlite")
+    return Place("main", folder / "main", folder / "sessions", folder / "index" / "main.sqlite", has_unmarked=True)
 
 
 def make_manager(

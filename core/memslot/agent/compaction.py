@@ -101,12 +101,12 @@ class CompactionFlush:
     """Says when an agent's context is full enough to save notes and to be compacted, and remembers that it was done."""
 
     def __init__(self, config: Config, places: Places, agent_id: str, *, context_window: int | None = None) -> None:
-        self.store = SessionStore.of_agent(places, agent_id)
+        self._workspace = config.workspace(agent_id, places)
+        self.store = SessionStore.of_agent(places, agent_id, self._workspace)
         """Where it is remembered."""
         self.room = Room.of(config.agents.defaults, context_window)
         """How the context window is shared out."""
         self._settings = config.agents.defaults.compaction.memory_flush
-        self._workspace = config.workspace(agent_id, places)
 
     def needs_compaction(self, tokens: int) -> bool:
         """Whether a conversation of so many tokens has to be shortened now."""

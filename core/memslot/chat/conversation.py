@@ -70,9 +70,14 @@ class Conversation:
         self.store.update(self.id, counted)
 
 
+def store_of(host: Host) -> SessionStore:
+    """The conversations of a host's agent in its workspace."""
+    return SessionStore.of_agent(host.places, host.agent_id, host.config.workspace(host.agent_id, host.places))
+
+
 def open_conversation(host: Host, session_id: str, chat_type: ChatType | None = None) -> Conversation:
     """A conversation by its id, new or not; one that is known keeps its type unless another is named."""
-    store = SessionStore.of_agent(host.places, host.agent_id)
+    store = store_of(host)
     record = store.record(session_id)
     kind = chat_type or (record.chat_type if record is not None else "direct")
     return Conversation(store, Session(host.agent_id, session_id, kind))
@@ -80,14 +85,14 @@ def open_conversation(host: Host, session_id: str, chat_type: ChatType | None = 
 
 def new_conversation(host: Host, chat_type: ChatType | None = None, channel: str = CHANNEL) -> Conversation:
     """A conversation in which nothing was said yet."""
-    store = SessionStore.of_agent(host.places, host.agent_id)
+    store = store_of(host)
     session_id = f"{datetime.now():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"  # to be read, and typed, by a person
     return Conversation(store, Session(host.agent_id, session_id, chat_type or "direct"), channel)
 
 
 def last_conversation(host: Host, chat_type: ChatType) -> SessionSummary | None:
     """The conversation of this type that was last held here."""
-    store = SessionStore.of_agent(host.places, host.agent_id)
+    store = store_of(host)
     held = store.sessions(1, only=lambda record: record.channel == CHANNEL and record.chat_type == chat_type)
     return held[0] if held else None
 

@@ -204,11 +204,9 @@ def _agent(host: Host, options: _Options, screen: Screen, interrupts: Interrupts
 
 def _conversation(host: Host, options: _Options, *, goes_on: bool) -> Conversation:
     from memslot.chat import conversation
-    from memslot.sessions.store import SessionStore
 
     if options.session is not None:
-        store = SessionStore.of_agent(host.places, host.agent_id)
-        session = conversation.meant_session(store, options.session)
+        session = conversation.meant_session(conversation.store_of(host), options.session)
         return conversation.open_conversation(host, session, options.chat_type)
     if not goes_on:
         return conversation.new_conversation(host, options.chat_type, conversation.ONCE)

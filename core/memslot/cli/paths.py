@@ -27,11 +27,12 @@ def command(agent: str | None, as_json: bool) -> None:
         say_warning(warning)
     agent_id = loaded.config.known_agent_id(agent)
     settings = loaded.config.memory_search(agent_id)
+    workspace = loaded.config.workspace(agent_id, places)
     paths = {
         "home": str(places.home),
         "config": str(places.config_file),
-        "workspace": str(loaded.config.workspace(agent_id, places)),
-        "index": str(places.index_file(agent_id, settings.store.path)),
+        "workspace": str(workspace),
+        "index": str(places.index_file(agent_id, workspace, settings.store.path)),
         "sessions": str(places.sessions_dir(agent_id)),
         "cache": str(places.cache_dir),
         "plugins": str(places.home / "plugins"),

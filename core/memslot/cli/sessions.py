@@ -175,7 +175,7 @@ def import_(paths: tuple[Path, ...], program: str | None, dry_run: bool, agent: 
     from memslot.sessions.importing import import_sessions
 
     chosen = next((each for each in PROGRAMS if each == program), None)
-    done = import_sessions(_store(agent), paths, program=chosen, dry_run=dry_run)
+    done = import_sessions(_store(agent, here=True), paths, program=chosen, dry_run=dry_run)
     if as_json:
         print_json(done.to_json())
     else:
@@ -207,7 +207,8 @@ def delete(ids: tuple[str, ...], yes: bool, agent: str | None) -> None:
         say_done(f"{clean(session_id)} is deleted")
 
 
-def _store(agent: str | None) -> SessionStore:
+def _store(agent: str | None, *, here: bool = False) -> SessionStore:
+    """All conversations of an agent; with `here` those of its workspace."""
     from memslot.config.load import load_config
     from memslot.config.paths import Places
     from memslot.sessions.store import SessionStore
@@ -216,7 +217,8 @@ def _store(agent: str | None) -> SessionStore:
     loaded = load_config(places)
     for warning in loaded.warnings:
         say_warning(warning)
-    return SessionStore.of_agent(places, loaded.config.known_agent_id(agent))
+    agent_id = loaded.config.known_agent_id(agent)
+    return SessionStore.of_agent(places, agent_id, loaded.config.workspace(agent_id, places) if here else None)
 
 
 def _meant(store: SessionStore, written: str) -> str:

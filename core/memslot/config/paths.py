@@ -60,12 +60,28 @@ class Places:
         """The workspace of an agent that names no other."""
         return self.home / "workspace"
 
-    def index_file(self, agent_id: str, template: str | None = None) -> Path:
-        """One agent's index; `template` is `store.path`, in which `{agentId}` stands for the agent."""
+    def unmarked_workspace(self, agent_id: str) -> Path:
+        """The workspace of an agent's conversations that recorded none: its own one in the home, else the home's."""
+        own = self.home / f"workspace-{checked_agent_id(agent_id)}"
+        return own if own.is_dir() else self.default_workspace
+
+    def is_own_workspace(self, workspace: Path) -> bool:
+        """Whether it is the home's own workspace, by whatever path it is named."""
+        return real_path(workspace) == real_path(self.default_workspace)
+
+    def index_file(self, agent_id: str, workspace: Path, template: str | None = None) -> Path:
+        """The index of an agent for a workspace; `template` is `store.path` with `{agentId}` and `{workspace}`."""
         safe = checked_agent_id(agent_id)
-        if not template:
-            return self.memory_dir / f"{safe}.sqlite"
-        return self.home / expand_home(template.replace("{agentId}", safe))
+        if template:
+            named = template.replace("{agentId}", safe)
+            if "{workspace}" in named:
+                named = named.replace("{workspace}", workspace_key(workspace))
+            return self.home / expand_home(named)
+        return self.memory_dir / f"{self.name_for(safe, workspace)}.sqlite"
+
+    def name_for(self, name: str, workspace: Path) -> str:
+        """The name itself for the home's own workspace; for any other one with the workspace's key behind it."""
+        return name if self.is_own_workspace(workspace) else f"{name}-{workspace_key(workspace)}"
 
     def agent_dir(self, agent_id: str) -> Path:
         """What belongs to one agent and is not its index."""
@@ -93,6 +109,38 @@ def checked_agent_id(agent_id: str) -> str:
             "beginning with a letter or digit."
         )
     return agent_id
+
+
+def real_path(path: Path) -> str:
+    """The one spelling of a folder's path: absolute, without links and, where case is ignored, as it is on disk."""
+    real = os.path.realpath(path)
+    try:
+        import fcntl
+
+        # macOS: realpath keeps the case that was typed.
+        ask = fcntl.F_GETPATH  # type: ignore[attr-defined,unused-ignore]
+        descriptor = os.open(real, os.O_RDONLY)
+    except (ImportError, AttributeError, OSError):
+        return real
+    try:
+        return os.fsdecode(fcntl.fcntl(descriptor, ask, bytes(1024)).rstrip(b"\0"))
+    except OSError:
+        return real
+    finally:
+        os.close(descriptor)
+
+
+def workspace_key(workspace: Path) -> str:
+    """A short name for a workspace in file names: the folder's name for people, a hash of its real path to tell it.
+
+    The dot keeps it apart from agent ids, which have none.
+    """
+    import hashlib
+
+    real = real_path(workspace)
+    digest = hashlib.sha256(real.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    slug = re.sub(r"[^a-z0-9]+", "-", Path(real).name.lower())[:24].strip("-")
+    return f"{slug or 'workspace'}.{digest}"
 
 
 def expand_home(text: str) -> Path:

@@ -62,7 +62,9 @@ class Store(Section):
     driver: Literal["sqlite"] = Field("sqlite", description="The kind of index.")
     path: Text | None = Field(
         None,
-        description="Index file; {agentId} stands for the agent. Default: <home>/memory/{agentId}.sqlite.",
+        description="Index file; {agentId} stands for the agent, {workspace} for a short name of the workspace. "
+        "Default: <home>/memory/{agentId}.sqlite for the home's own workspace, "
+        "<home>/memory/{agentId}-{workspace}.sqlite for any other.",
     )
     vector: VectorStore = Field(default_factory=VectorStore.model_construct, description="Vectors inside the index.")
 

@@ -198,7 +198,7 @@ def _absolute(entry: Any, base: Path) -> Any:
 def _is_inside(value: str, root: Path) -> bool:
     if not value.startswith(("~", "/")) and not Path(value).is_absolute():
         return False
-    place = expand_home(value.replace("{agentId}", "agent"))
+    place = expand_home(value.replace("{agentId}", "agent").replace("{workspace}", "workspace"))
     return any(place.is_relative_to(home) for home in (root, root.resolve(), expand_home("~/.openclaw")))
 
 

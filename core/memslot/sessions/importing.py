@@ -11,7 +11,7 @@ from memslot.agent.messages import message_text
 from memslot.errors import SessionError
 from memslot.sessions.foreign import ForeignSession, Program
 from memslot.sessions.importers.finding import find_files, read_file
-from memslot.sessions.lines import encode_header, key_of, message_of, parse
+from memslot.sessions.lines import encode, encode_header, key_of, message_of, parse
 from memslot.sessions.record import SessionRecord
 from memslot.sessions.store import SessionStore
 from memslot.sessions.summary import title_of
@@ -125,7 +125,7 @@ def _take_over(store: SessionStore, found: ForeignSession, source: str, entries:
         known = _known_keys(store, found.id)
         fresh = [line for line in found.lines if known is None or line.key not in known]
         if fresh or known is None:
-            header = found.header or _header(store, found)
+            header = _header(store, found)
             store.append_raw(found.id, [line.raw for line in fresh], header)
     if fresh or found.id not in entries:
         entries.add(found)
@@ -133,9 +133,13 @@ def _take_over(store: SessionStore, found: ForeignSession, source: str, entries:
 
 
 def _header(store: SessionStore, found: ForeignSession) -> bytes:
+    """The first line; it names the workspace that the conversation is imported into."""
+    held = {} if store.held_in is None else {"workspace": store.held_in.workspace}
+    if found.header is not None:
+        return encode({**(parse(found.header) or {}), **held}) if held else found.header
     began = found.started_at or found.lines[0].time or found.last_time or now_ms()
     facts = {} if found.program == "memslot" else {"origin": _origin(found)}
-    return encode_header(found.id, store.agent_id, began, facts)
+    return encode_header(found.id, store.agent_id, began, {**facts, **held})
 
 
 def _state(known: set[str] | None, fresh: int) -> str:

@@ -35,6 +35,12 @@ class Header:
     data: Mapping[str, Any]
 
     @property
+    def workspace(self) -> str | None:
+        """Real path of the workspace the conversation was held in; None where it wasn't recorded."""
+        held = self.data.get("workspace")
+        return held if isinstance(held, str) and held else None
+
+    @property
     def is_newer(self) -> bool:
         """Whether a program newer than this one wrote it: then it is read as far as it is understood, not written."""
         return self.version > (VERSION if self.program == PROGRAM else FOREIGN_VERSION)

@@ -23,6 +23,7 @@ from memslot.sessions.registry import Registry, read_registry, write_registry
 from memslot.sessions.summary import SessionSummary, last_use, summarise
 from memslot.sessions.times import now_ms
 from memslot.sessions.transcript import Transcript, append_lines, read_header, read_transcript
+from memslot.sessions.workspace import WorkspaceSessions
 
 Changes = Mapping[str, Any] | Callable[[SessionRecord], Mapping[str, Any]]
 """Keys of a registry entry with their new values, None to take one away; or a function that says them."""
@@ -35,7 +36,10 @@ class SessionStore:
     Any number of processes and threads may use one folder. What a method has returned from is on the disk.
     """
 
-    def __init__(self, folder: Path, agent_id: str) -> None:
+    def __init__(self, folder: Path, agent_id: str, *, held_in: WorkspaceSessions | None = None) -> None:
+        """With `held_in`, only conversations of that workspace are there, and new ones record it."""
+        self.held_in = held_in
+        """The workspace whose conversations these are; None: all of the agent's."""
         self.folder = folder
         """The folder with the registry and the transcripts."""
         self.agent_id = agent_id
@@ -43,9 +47,10 @@ class SessionStore:
         self._tidied = False
 
     @classmethod
-    def of_agent(cls, places: Places, agent_id: str) -> SessionStore:
-        """The store of an agent, in its place below memslot's home."""
-        return cls(places.sessions_dir(agent_id), agent_id)
+    def of_agent(cls, places: Places, agent_id: str, workspace: Path | None = None) -> SessionStore:
+        """The store of an agent, in its place below memslot's home; with a workspace, of what was said there."""
+        held_in = None if workspace is None else WorkspaceSessions.of(places, agent_id, workspace)
+        return cls(places.sessions_dir(agent_id), agent_id, held_in=held_in)
 
     # Writing
 
@@ -57,6 +62,7 @@ class SessionStore:
         place = session if isinstance(session, Session) else Session(self.agent_id, session)
         with writing(self.folder):
             registry = self.refuse_newer_registry()
+            self._refuse_elsewhere(place.id)
             self._ensure_transcript(place.id)
             known = registry.entries.get(place.id)
             changes = dict(facts)
@@ -120,6 +126,7 @@ class SessionStore:
     def append_raw(self, session_id: str, lines: Sequence[bytes], header: bytes | None = None) -> None:
         """Add whole lines as they are; call it only with the lock. A new transcript begins with them in one step."""
         path = self.path_of(session_id)
+        self._refuse_elsewhere(session_id)
         if not os.path.lexists(path):
             self._ensure_transcript(session_id, header, lines)
             return
@@ -157,6 +164,7 @@ class SessionStore:
         """Remove a session, its transcript and its entry; False when there is no such session."""
         with writing(self.folder):
             registry = self.refuse_newer_registry()
+            self._refuse_elsewhere(session_id)
             path = self.path_of(session_id)
             try:
                 path.unlink()
@@ -177,12 +185,17 @@ class SessionStore:
         path = self.path_of(session_id)
         if os.path.lexists(path):
             return
-        first = header or encode_header(session_id, self.agent_id, now_ms(), {})
+        held = {} if self.held_in is None else {"workspace": self.held_in.workspace}
+        first = header or encode_header(session_id, self.agent_id, now_ms(), held)
         try:
             self._tidy()
             write_private_file(path, b"".join([first, *lines]))
         except OSError as error:
             raise SessionError(f"{path} could not be made ({error.strerror or error}).") from None
+
+    def _refuse_elsewhere(self, session_id: str) -> None:
+        if self.held_in is not None:
+            self.held_in.refuse_others(self.path_of(session_id), session_id)
 
     def _tidy(self) -> None:
         """Delete what writers left behind that were killed; once, since each look goes through the whole folder."""
@@ -230,6 +243,7 @@ class SessionStore:
     def read(self, session_id: str) -> Transcript:
         """What was said in a session; a SessionError when there is none of that id."""
         path = self.path_of(session_id)
+        self._refuse_elsewhere(session_id)
         try:
             found = read_transcript(path)
             if found.torn:
@@ -268,7 +282,15 @@ class SessionStore:
     def _places(self, known: Iterable[str]) -> dict[str, Path | None]:
         """All sessions by their ids, with their transcripts, if they have one."""
         found: dict[str, Path | None] = dict.fromkeys(known)
-        return found | {self._id_of(path): path for path in self._transcripts()}
+        found |= {self._id_of(path): path for path in self._transcripts()}
+        if self.held_in is None:
+            return found
+        return {each: path for each, path in found.items() if path is None or self._is_here(path)}
+
+    def _is_here(self, path: Path) -> bool:
+        with contextlib.suppress(OSError):
+            return self.held_in is None or self.held_in.has(path)
+        return False
 
     def problem(self) -> str | None:
         """Why the registry cannot be read or written, in one sentence; the transcripts can be read all the same."""

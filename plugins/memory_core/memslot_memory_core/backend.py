@@ -5,11 +5,10 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Protocol
 from weakref import WeakValueDictionary
 
-from memslot import MemorySearch, PluginContext, Session
+from memslot import MemorySearch, PluginContext, Session, real_path
 
 from memslot_memory_core.index.report import Progress, SyncReport
 from memslot_memory_core.manager import MemoryManager, Place
@@ -60,7 +59,7 @@ def _make_backend(ctx: PluginContext) -> Backend:
     if ctx.host_config.memory.backend == "qmd":
         from memslot_memory_core.qmd.backend import make_qmd_backend
 
-        return make_qmd_backend(ctx, lambda: manager_of(ctx))
+        return make_qmd_backend(ctx, lambda: manager_of(ctx), has_unmarked=has_unmarked(ctx))
     return manager_of(ctx)
 
 
@@ -93,5 +92,18 @@ _shared = _SharedManagers()
 
 def place_of(ctx: PluginContext, settings: MemorySearch) -> Place:
     """Where this agent's notes, transcripts and index are."""
-    index_file: Path = ctx.places.index_file(ctx.agent_id, settings.store.path)
-    return Place(ctx.agent_id, ctx.workspace, ctx.places.sessions_dir(ctx.agent_id), index_file)
+    places, workspace, template = ctx.places, ctx.workspace, settings.store.path
+    earlier = None if template or places.is_own_workspace(workspace) else places.memory_dir / f"{ctx.agent_id}.sqlite"
+    return Place(
+        ctx.agent_id,
+        workspace,
+        places.sessions_dir(ctx.agent_id),
+        places.index_file(ctx.agent_id, workspace, template),
+        has_unmarked=has_unmarked(ctx),
+        older_index=earlier,
+    )
+
+
+def has_unmarked(ctx: PluginContext) -> bool:
+    """Whether transcripts that don't name a workspace belong to this agent's."""
+    return real_path(ctx.workspace) == real_path(ctx.places.unmarked_workspace(ctx.agent_id))

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import apsw
-from memslot import MemorySearch, MemorySearchOutcome, MemoryStatus, MemslotError, Session
+from memslot import MemorySearch, MemorySearchOutcome, MemoryStatus, MemslotError, Session, real_path
 
 from memslot_memory_core.embedder import EmbedderChoice, MakePipeline, batch_api
 from memslot_memory_core.health import Health, bytes_of, count_changed, look_over, may_be_written
 from memslot_memory_core.index.connection import DAMAGE, IndexBusyError, IndexFault
+from memslot_memory_core.index.owner import Owner, take_over
 from memslot_memory_core.index.preparing import Sources
 from memslot_memory_core.index.report import Progress, SyncProgress, SyncReport
 from memslot_memory_core.index.store import IndexFile
@@ -47,6 +48,14 @@ class Place:
     workspace: Path
     sessions_dir: Path
     index_file: Path
+    has_unmarked: bool = False
+    """Whether transcripts belong to it that don't name a workspace."""
+    older_index: Path | None = None
+    """Where the index was before its name held the workspace."""
+
+    @property
+    def owner(self) -> Owner:
+        return Owner(self.agent_id, real_path(self.workspace))
 
 
 class MemoryManager:
@@ -56,8 +65,8 @@ class MemoryManager:
         self.place = place
         self.settings = settings
         vector = settings.store.vector
-        self._index = IndexFile(place.index_file, place.agent_id)
-        self._sources = Sources(settings, place.workspace, place.sessions_dir)
+        self._index = IndexFile(place.index_file, place.owner, older=self._take_over_older)
+        self._sources = Sources(settings, place.workspace, place.sessions_dir, with_unmarked=place.has_unmarked)
         self._embedder = EmbedderChoice(
             make_pipeline, enabled=vector.enabled, batch=batch_api(settings, place.index_file)
         )
@@ -133,6 +142,11 @@ class MemoryManager:
             return self._search_after_repair(query, max_results, min_score, private, explain)
         except Exception as error:
             return unsearchable(error)
+
+    def _take_over_older(self) -> None:
+        older = self.place.older_index
+        if older is not None:
+            take_over(older, self.place.index_file, self.place.agent_id, self._sources.stamps)
 
     def _has_broken_tables(self) -> bool:
         """Whether an error that could mean anything is one that a repair helps against.

@@ -206,6 +206,7 @@ class Searcher:
             leg.vector,
             pool=min(max(pool, _SMALLEST_POOL), _LARGEST_POOL),
             private=private,
+            covers=self._sources.coverage(),
             with_words=hybrid.enabled,
             keep=keep,
         ).run()

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from memslot.config.paths import Places, make_private_dir, write_private_file
+from memslot.config.paths import Places, make_private_dir, workspace_key, write_private_file
 from memslot.errors import ConfigError
 
 
@@ -51,10 +52,40 @@ def test_other_suffixes_are_found_when_there_is_no_json5(places: Places, name: s
 
 
 def test_index_file_follows_the_template(home: Path, places: Places) -> None:
-    assert places.index_file("a") == places.home / "memory/a.sqlite"
-    assert places.index_file("a", "~/x/{agentId}/i.db") == home / "x/a/i.db"
-    assert places.index_file("a", "/srv/{agentId}.db") == Path("/srv/a.db")
-    assert places.index_file("a", "rel.db") == places.home / "rel.db"
+    own = places.default_workspace
+    assert places.index_file("a", own) == places.home / "memory/a.sqlite"
+    assert places.index_file("a", own, "~/x/{agentId}/i.db") == home / "x/a/i.db"
+    assert places.index_file("a", own, "/srv/{agentId}.db") == Path("/srv/a.db")
+    assert places.index_file("a", own, "rel.db") == places.home / "rel.db"
+    key = workspace_key(own)
+    assert places.index_file("a", own, "/srv/{agentId}/{workspace}.db") == Path(f"/srv/a/{key}.db")
+
+
+def test_each_workspace_has_an_index_of_its_own(places: Places, tmp_path: Path) -> None:
+    one, other = tmp_path / "one/Büro & notes", tmp_path / "other/Büro & notes"
+    files = {places.index_file("a", each) for each in (one, other, places.default_workspace)}
+    assert len(files) == 3
+    assert all(re.fullmatch(r"[A-Za-z0-9._-]{1,80}", file.name) for file in files)
+    assert places.index_file("a", one).name.startswith("a-b-ro-notes.")
+
+
+def test_a_workspace_is_the_same_by_any_path_that_leads_to_it(
+    places: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = tmp_path / "notes"
+    workspace.mkdir()
+    (tmp_path / "link").symlink_to(workspace)
+    monkeypatch.chdir(tmp_path)
+    names = [workspace, tmp_path / "link", Path("notes"), tmp_path / "x" / ".." / "notes"]
+    assert len({places.index_file("a", each) for each in names}) == 1
+    places.default_workspace.symlink_to(workspace)
+    assert places.index_file("a", workspace) == places.home / "memory/a.sqlite"
+
+
+def test_no_agent_id_looks_like_another_agent_with_a_workspace(places: Places, tmp_path: Path) -> None:
+    name = places.index_file("a", tmp_path / "notes").stem
+    with pytest.raises(ConfigError):
+        places.index_file(name, places.default_workspace)
 
 
 @pytest.mark.parametrize("bad", ["", "..", "a/b", "../x", "a\n", "-a", "a.b", "é", "a\0", "x" * 65])

@@ -25,7 +25,8 @@ def pipeline_maker(provider: EmbeddingProvider | None, *, sends_text_away: bool 
 
 
 def place_below(folder: Path, agent_id: str = "main") -> Place:
-    return Place(agent_id, folder / agent_id, folder / "sessions" / agent_id, folder / "memory" / f"{agent_id}.sqlite")
+    index_file = folder / "memory" / f"{agent_id}.sqlite"
+    return Place(agent_id, folder / agent_id, folder / "sessions" / agent_id, index_file, has_unmarked=True)
 
 
 @pytest.fixture

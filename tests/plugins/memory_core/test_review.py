@@ -111,7 +111,7 @@ def test_an_agent_is_refused_the_index_of_another(make_manager: Any, tmp_path: P
     first, second = make_manager(agent_id="first"), make_manager(agent_id="second")
     note(first, "The lighthouse is red.\n")
     first.sync()
-    shared = IndexFile(first.place.index_file, "second")
+    shared = IndexFile(first.place.index_file, second.place.owner)
     with pytest.raises(Exception, match=r'belongs to the agent "first"'), shared.snapshot():
         pass
     with pytest.raises(Exception, match="agentId"), shared.writer():

@@ -41,7 +41,8 @@ class MemorySession:
         self.place = place_of(host, session, chat_type)
         self.session_id = self.place.id
         self.session_settings: SessionSettings | None = session_settings or SessionSettings()
-        self._store = SessionStore.of_agent(host.places, self.place.agent_id)
+        workspace = host.config.workspace(self.place.agent_id, host.places)
+        self._store = SessionStore.of_agent(host.places, self.place.agent_id, workspace)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """The items, oldest first; with a limit the newest of them."""

@@ -8,15 +8,16 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from memslot import EmbeddingPipeline, MemorySearch, redact_lines
+from memslot import EmbeddingPipeline, MemorySearch, real_path, redact_lines
 
 from memslot_memory_core.index.identity import Identity
 from memslot_memory_core.index.writing import Piece, Prepared
 from memslot_memory_core.sources.chunking import Chunk, chunk_lines
 from memslot_memory_core.sources.dates import time_of_note
 from memslot_memory_core.sources.files import Discovery, SourceFile, discover
-from memslot_memory_core.sources.lookup import find, may_be_listed
+from memslot_memory_core.sources.lookup import coverage, find, may_be_listed
 from memslot_memory_core.sources.text import read_text_file
+from memslot_memory_core.sources.transcript_workspace import WorkspaceTranscripts
 from memslot_memory_core.sources.transcripts import Resume, chunk_transcript, growth, read_transcript
 
 UNSETTLED = "?"
@@ -46,9 +47,13 @@ class Unchanged:
 class Sources:
     """The files that one agent's settings name, and how they are cut."""
 
-    def __init__(self, settings: MemorySearch, workspace: Path, sessions_dir: Path) -> None:
+    def __init__(
+        self, settings: MemorySearch, workspace: Path, sessions_dir: Path, *, with_unmarked: bool = False
+    ) -> None:
+        """`with_unmarked` also takes transcripts that don't say in which workspace they were held."""
         self._settings = settings
         self.workspace = workspace
+        self._transcripts = WorkspaceTranscripts(real_path(workspace), with_unmarked=with_unmarked)
         wants_sessions = "sessions" in settings.sources and settings.experimental.session_memory
         self.sessions_dir = sessions_dir if wants_sessions else None
         self.names = ("memory", "sessions") if wants_sessions else ("memory",)
@@ -65,8 +70,9 @@ class Sources:
 
             found = look_at(self.workspace, near, extra_paths=extra_paths, sessions_dir=sessions_dir)
             if found is not None:
-                return found
-        return discover(self.workspace, extra_paths=extra_paths, sessions_dir=sessions_dir)
+                return self._transcripts.keep(found)
+        found = discover(self.workspace, extra_paths=extra_paths, sessions_dir=sessions_dir)
+        return self._transcripts.keep(found)
 
     def place_of(self, source: str, path: str) -> str:
         """Where on the disk a file of the index is, or was."""
@@ -76,12 +82,21 @@ class Sources:
 
     def find(self, path: str) -> SourceFile | None:
         """The file of that path, if it is one of those that are indexed."""
-        return find(self.workspace, path, extra_paths=self._settings.extra_paths, sessions_dir=self.sessions_dir)
+        file = find(self.workspace, path, extra_paths=self._settings.extra_paths, sessions_dir=self.sessions_dir)
+        return file if file is None or self._transcripts.has(file) else None
 
     def may_hold(self, path: str) -> bool:
         """Whether a file that is not there would be indexed under that path."""
         extra_paths, sessions_dir = self._settings.extra_paths, self.sessions_dir
         return may_be_listed(self.workspace, path, extra_paths=extra_paths, sessions_dir=sessions_dir)
+
+    def coverage(self) -> Callable[[str, str], bool]:
+        """Tells of a source and a path in the index whether these settings name it, be it there or not."""
+        return coverage(self.workspace, extra_paths=self._settings.extra_paths, sessions_dir=self.sessions_dir)
+
+    def stamps(self) -> set[tuple[str, str, str]]:
+        """Source, path and stamp of every file that is there."""
+        return {(file.source, file.path, file.stamp) for file in self.discover().files}
 
     def grew_enough(self, file: SourceFile, row: IndexedFile) -> bool:
         """Whether a transcript has so much more to say that it is worth reading; any change of a note is."""

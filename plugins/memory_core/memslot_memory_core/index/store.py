@@ -25,12 +25,13 @@ from memslot_memory_core.index.connection import (
     open_index,
     open_to_read,
 )
-from memslot_memory_core.index.facts import Facts
 from memslot_memory_core.index.generation import Generation
-from memslot_memory_core.index.schema import is_prepared, prepare, transaction
+from memslot_memory_core.index.schema import is_prepared, prepare
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from memslot_memory_core.index.owner import Owner
 
 _MOST_IDLE = 8
 
@@ -46,10 +47,11 @@ class Snapshot:
 class IndexFile:
     """One agent's index. Used from several threads; other processes may use the same file."""
 
-    def __init__(self, file: Path, owner: str | None = None) -> None:
+    def __init__(self, file: Path, owner: Owner | None = None, *, older: Callable[[], None] | None = None) -> None:
+        """`older` moves an index of an earlier name here, if there is one; called where there is no file yet."""
         self.file = file
         self._owner = owner
-        """The agent whose index it is; no other may read or write it."""
+        self._older = older
         self._lock = threading.Lock()
         self._idle: list[apsw.Connection] = []
         self._opened_as: tuple[int, int] | None = None
@@ -76,11 +78,9 @@ class IndexFile:
             may_be_torn = is_immutable(db)
             try:
                 with _read_transaction(db):
-                    live = generations.find(db, "live") if is_prepared(db) else None
-                    if live is not None and self._filled != identity:
-                        self._check_owner(db)
-                        if live.synced_at is not None or live.files > 0:
-                            self._filled = identity
+                    live = generations.find(db, "live") if is_prepared(db) and self._may_serve(db) else None
+                    if live is not None and self._filled != identity and (live.synced_at is not None or live.files > 0):
+                        self._filled = identity
                     yield None if live is None else Snapshot(db, live)
             except BaseException:
                 _close(db)
@@ -128,10 +128,12 @@ class IndexFile:
             db = None
             try:
                 self._remove_stub()
+                if self._older is not None and not self.file.exists():
+                    self._older()
                 db = open_index(self.file)
                 prepare(db)
                 generations.find(db, "live")
-                self._check_owner(db)
+                self._may_serve(db)
                 return db
             except DAMAGE:
                 _close(db)
@@ -149,22 +151,17 @@ class IndexFile:
                 raise IndexFault(f"the index {self.file} cannot be opened for writing: {_reason(error)}") from error
         raise AssertionError("unreachable")
 
-    def _check_owner(self, db: apsw.Connection) -> None:
-        """Refuse the index of another agent: two that share a file would read, and undo, each other's notes."""
-        if self._owner is None:
-            return
-        owner = Facts(db).read("agent")
-        if owner is not None and owner != self._owner:
-            raise IndexFault(
-                f'the index {self.file} belongs to the agent "{owner}", not to "{self._owner}"; '
-                "put {agentId} into memorySearch.store.path"
-            )
+    def _may_serve(self, db: apsw.Connection) -> bool:
+        """Whether the index was claimed for its owner. Raises IndexFault for another's."""
+        try:
+            return self._owner is None or self._owner.owns(db)
+        except IndexFault as error:
+            raise IndexFault(f"{self.file}: {error}") from None
 
-    def own(self, db: apsw.Connection) -> None:
-        """Note whose index it is; for the writer."""
-        if self._owner is not None and Facts(db).read("agent") is None:
-            with transaction(db):
-                Facts(db).write("agent", self._owner)
+    def claim(self, db: apsw.Connection, drop: Callable[[int], object]) -> None:
+        """Make it its owner's index; for the writer."""
+        if self._owner is not None:
+            self._owner.claim(db, drop)
 
     def _remove_stub(self) -> None:
         """A file that was cut to nothing: whoever has it open still would keep it locked for good."""

@@ -74,7 +74,7 @@ class Synchronizer:
         started = time.monotonic()
         deadline = None if seconds is None else started + seconds
         with self._index.writer(wait_seconds=wait_seconds, cancelled=cancelled) as db:
-            self._index.own(db)
+            self._index.claim(db, lambda number: self._vectors.drop(db, number))
             self._embeddings.attach(db)
             try:
                 limits = Limits(cancelled, deadline, every_growth or force, force)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from memslot import MemorySearchOutcome, MemoryStatus, PluginContext, Session
+from memslot import MemorySearchOutcome, MemoryStatus, PluginContext, Session, real_path
 
 from memslot_memory_core.index.report import Progress, SyncReport
 from memslot_memory_core.manager import MemoryManager
@@ -15,8 +16,9 @@ from memslot_memory_core.qmd.fallback import FallbackMemory
 from memslot_memory_core.qmd.memory import QmdMemory
 from memslot_memory_core.qmd.settings import settings_from
 from memslot_memory_core.reading import MAX_LINES, FilePart
-from memslot_memory_core.sources.files import make_source_file
+from memslot_memory_core.sources.files import SourceFile, make_source_file
 from memslot_memory_core.sources.text import split_lines
+from memslot_memory_core.sources.transcript_workspace import WorkspaceTranscripts
 from memslot_memory_core.sources.transcripts import Resume, chunk_transcript, read_transcript
 
 
@@ -100,21 +102,33 @@ class QmdBackend:
         self.memory.close()
 
 
-def make_qmd_backend(ctx: PluginContext, make_builtin: Callable[[], MemoryManager]) -> QmdBackend:
+def make_qmd_backend(
+    ctx: PluginContext, make_builtin: Callable[[], MemoryManager], *, has_unmarked: bool
+) -> QmdBackend:
     """The agent's memory by the host's `memory.qmd`; nothing is started yet."""
+    held_here = WorkspaceTranscripts(real_path(ctx.workspace), with_unmarked=has_unmarked)
+
+    def render(transcript: Path) -> str:
+        return render_transcript(transcript) if held_here.has(_source_of(transcript)) else ""
+
+    settings = settings_from(ctx.host_config.memory.qmd)
+    if settings.export_dir is not None:
+        # Beside it, not inside: QMD looks below a folder that it is given.
+        name = ctx.places.name_for(settings.export_dir.name, ctx.workspace)
+        settings = replace(settings, export_dir=settings.export_dir.with_name(name))
     qmd = QmdMemory(
-        settings_from(ctx.host_config.memory.qmd),
+        settings,
         workspace=ctx.workspace,
-        home=ctx.places.agent_dir(ctx.agent_id) / "qmd",
+        home=ctx.places.agent_dir(ctx.agent_id) / ctx.places.name_for("qmd", ctx.workspace),
         transcripts=ctx.places.sessions_dir(ctx.agent_id),
-        render=render_transcript,
+        render=render,
     )
     return QmdBackend(qmd, make_builtin)
 
 
 def render_transcript(file: Path) -> str:
     """What was said, one paragraph for each message, clean; empty for a transcript that is gone."""
-    source = make_source_file("sessions", f"sessions/{file.name}", str(file), file.stat())
+    source = _source_of(file)
     said: dict[int, str] = {}
     resume: Resume | None = None
     while transcript := read_transcript(source, resume=resume):
@@ -123,3 +137,7 @@ def render_transcript(file: Path) -> str:
             break
         _, resume = chunk_transcript(transcript, tokens=1, overlap=0)
     return "\n\n".join(said[number] for number in sorted(said))
+
+
+def _source_of(transcript: Path) -> SourceFile:
+    return make_source_file("sessions", f"sessions/{transcript.name}", str(transcript), transcript.stat())

@@ -1,4 +1,4 @@
-"""The folder that QMD has to itself for one agent, and what is remembered there between runs."""
+"""The folder that QMD has to itself for one agent and workspace, and what is remembered there between runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class State:
 
 
 class QmdHome:
-    """`<home>/agents/<id>/qmd`: QMD's config, index and models, all for the owner's eyes only."""
+    """`<home>/agents/<id>/qmd`, or `qmd-<workspace key>`: QMD's config, index and models, for the owner's eyes."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -46,9 +46,11 @@ class Gathering:
         *,
         pool: int,
         private: bool,
+        covers: Callable[[str, str], bool] = lambda source, path: True,
         with_words: bool = True,
         keep: Best | None = None,
     ) -> None:
+        """`covers` says of a source and a path whether the settings of this search name that file."""
         self._db = snapshot.db
         self._generation = snapshot.generation
         self._tables = snapshot.generation.tables
@@ -58,6 +60,7 @@ class Gathering:
         self._query_vector = query_vector
         self._pool = pool
         self._private = private
+        self._covers = covers
         self._with_words = with_words
         self._keep = keep
         self._engines: dict[Kind, VectorEngine] = {}
@@ -137,7 +140,7 @@ class Gathering:
             f"WHERE c.id IN (SELECT value FROM json_each(?)) {visible}",
             (json.dumps(list(ids)),),
         )
-        return {row[0]: row for row in rows}
+        return {row[0]: row for row in rows if self._covers(row[2], row[1])}
 
     def _visible(self) -> list[int]:
         """Chunks that anybody may see: all of them, where they are few."""

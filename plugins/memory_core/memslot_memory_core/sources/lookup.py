@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from memslot_memory_core.sources.files import (
@@ -71,18 +71,40 @@ def may_be_listed(
     return any(_has_room_for(root, roots, path) for root in roots.roots)
 
 
-def _has_room_for(root: Root, roots: Roots, path: str) -> bool:
+def coverage(
+    workspace: Path, *, extra_paths: Sequence[str | ExtraPathLike] = (), sessions_dir: Path | None = None
+) -> Callable[[str, str], bool]:
+    """Tells of a source and a path whether `discover` could list it; looks at the roots once, and at no file."""
+    roots = find_roots(workspace, extra_paths, sessions_dir)
+
+    def covers(source: str, path: str) -> bool:
+        if source == "memory" and path.startswith(tuple(roots.unread)):
+            return True
+        return any(root.source == source and _names_below(root, roots, path) is not None for root in roots.roots)
+
+    return covers
+
+
+def _names_below(root: Root, roots: Roots, path: str) -> list[str] | None:
+    """The names on the way from a root to a path that it could list; None for any other path."""
     parts = _parts_below(root, roots, path)
     if parts is None or not parts[-1].lower().endswith(root.suffixes):
-        return False
+        return None
     if not SKIPPED_FOLDERS.isdisjoint(parts[:-1]) or (root.only is not None and parts != [root.only]):
-        return False
+        return None
     if root.glob is not None:
         states = root.glob.begin()
         for name in parts:
             states = root.glob.after(states, name)
         if not root.glob.accepts(states):
-            return False
+            return None
+    return parts
+
+
+def _has_room_for(root: Root, roots: Roots, path: str) -> bool:
+    parts = _names_below(root, roots, path)
+    if parts is None:
+        return False
     place = root.folder
     for name in parts:
         place = join(place, name)

@@ -1,0 +1,70 @@
+"""Tells which transcripts belong to a workspace: those of conversations that were held in it."""
+
+from __future__ import annotations
+
+import json
+from codecs import BOM_UTF8
+from typing import TYPE_CHECKING
+
+from memslot_memory_core.sources.files import note_unread_file
+from memslot_memory_core.sources.text import open_source
+
+if TYPE_CHECKING:
+    from memslot_memory_core.sources.files import Discovery, SourceFile
+
+_MOST_BYTES = 1024 * 1024
+
+
+class WorkspaceTranscripts:
+    """An agent's transcripts lie in one folder, whatever workspace they are about; this is one workspace's share.
+
+    A transcript's first line names the workspace. Those without belong to the home's own workspace (`with_unmarked`).
+    """
+
+    def __init__(self, workspace: str, *, with_unmarked: bool) -> None:
+        self._workspace = workspace
+        self._with_unmarked = with_unmarked
+        self._known: dict[str, tuple[str, bool]] = {}
+        """Stamp and answer by location: a transcript that was not touched is not opened again."""
+
+    def has(self, file: SourceFile) -> bool:
+        """Whether the file is no transcript, or one of this workspace's. Raises OSError for one it can't read."""
+        if file.source != "sessions":
+            return True
+        stamp, belongs = self._known.get(file.location, ("", False))
+        if stamp != file.stamp:
+            belongs = self._belongs(file)
+            self._known[file.location] = (file.stamp, belongs)
+        return belongs
+
+    def keep(self, found: Discovery) -> Discovery:
+        """The discovery without the transcripts of other workspaces."""
+        kept = []
+        for file in found.files:
+            try:
+                if self.has(file):
+                    kept.append(file)
+            except OSError as error:
+                note_unread_file(file.path, error, found)
+        found.files = kept
+        return found
+
+    def _belongs(self, file: SourceFile) -> bool:
+        opened = open_source(file)
+        if opened is None:
+            return False
+        with opened:
+            held = workspace_in(opened.readline(_MOST_BYTES))
+        return held == self._workspace if held is not None else self._with_unmarked
+
+
+def workspace_in(line: bytes) -> str | None:
+    """The workspace that a transcript's first line names, if it does."""
+    try:
+        header = json.loads(line.removeprefix(BOM_UTF8))
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(header, dict) or header.get("type") != "session":
+        return None
+    held = header.get("workspace")
+    return held if isinstance(held, str) and held else None
