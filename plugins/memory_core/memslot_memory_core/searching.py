@@ -14,6 +14,7 @@ from memslot_memory_core.index.facts import Facts
 from memslot_memory_core.index.generation import Generation
 from memslot_memory_core.index.identity import Identity
 from memslot_memory_core.index.keywords import weigh
+from memslot_memory_core.index.rebuild import was_left
 from memslot_memory_core.index.store import IndexFile, Snapshot
 from memslot_memory_core.index.terms import QueryTerms, query_terms
 from memslot_memory_core.outcome import age, counted
@@ -103,6 +104,7 @@ class Searcher:
                 lack = self._unfit(snapshot, pipeline)
                 leg = lack if lack is not None else self._with_gaps(leg, snapshot)
             generation = snapshot.generation
+            other_settings = self._other_settings(snapshot, pipeline)
             weighed = weigh(snapshot.db, generation.tables.words, terms)
             asked = ranking_query(text, terms, weighed)
             settings = self._ranking_settings(asked, leg, wanted, min_score)
@@ -112,6 +114,8 @@ class Searcher:
         matcher = Matcher(asked.terms, asked.phrases)
         hits = [self._hit(each, matcher, explain) for each in ranked.results]
         warning, action = _remarks(leg, hits, ranked, generation)
+        if other_settings is not None:
+            warning, action = _joined(other_settings, warning), action or f"run: {_REBUILD}"
         return MemorySearchOutcome(
             hits=hits,
             mode=_mode(leg, terms, self._settings),
@@ -182,6 +186,13 @@ class Searcher:
             return leg
         why = f"{missing} of {generation.chunks} chunks have no vector yet and are found by keywords only"
         return _VectorLeg(leg.vector, leg.advice, why, leg.action)
+
+    def _other_settings(self, snapshot: Snapshot, pipeline: EmbeddingPipeline | None) -> str | None:
+        """A warning for an index that another config had rebuilt, and that is not rebuilt back by itself."""
+        there, here = Identity.from_json(snapshot.generation.identity), self._sources.identity_of(pipeline)
+        if there == here or not was_left(snapshot.db, snapshot.generation, here):
+            return None
+        return f"another config had the index rebuilt with other settings ({'; '.join(there.differences(here))})"
 
     # Candidates and their order
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from dataclasses import dataclass, replace
 
 import apsw
 
 from memslot_memory_core.index import generation as generations
 from memslot_memory_core.index.embeddings import Embedder, known_space
+from memslot_memory_core.index.facts import Facts
 from memslot_memory_core.index.generation import Generation
 from memslot_memory_core.index.identity import Identity
 from memslot_memory_core.index.report import Mismatch
@@ -17,6 +19,9 @@ from memslot_memory_core.index.schema import transaction
 from memslot_memory_core.index.vector_tables import VectorTables
 
 _CHARACTERS_PER_TOKEN = 4
+_LEFT = "identities left"
+_MOST_LEFT = 8
+_RECENT_SECONDS = 24 * 3600.0
 _VECTOR_TABLE = re.compile(r"(?:turn_)?vec_([0-9]+)")
 
 
@@ -60,6 +65,9 @@ def _uncached(db: apsw.Connection, chunks: str, wanted: Identity) -> Cost:
 def find_mismatch(db: apsw.Connection, live: Generation, wanted: Identity, embedder: Embedder) -> Mismatch | None:
     """Why the next sync will leave the live index as it is though the settings want another one; writes nothing."""
     there = Identity.from_json(live.identity)
+    if was_left(db, live, wanted):
+        price = cost(db, live, wanted)
+        return Mismatch(there.differences(wanted), price.chunks, price.tokens, wanted.provider, returned=True)
     if wanted.provider is None and there.provider is not None:
         if embedder.absent is None:
             return None
@@ -77,6 +85,30 @@ def _mismatch(db: apsw.Connection, live: Generation, wanted: Identity, receiver:
     return Mismatch(differences, price.chunks, price.tokens, receiver) if price.chunks else None
 
 
+def was_left(db: apsw.Connection, live: Generation, wanted: Identity) -> bool:
+    """Whether the index was rebuilt away from this identity a short time ago.
+
+    Two configs on one index would otherwise rebuild it in turn, for ever.
+    """
+    there = Identity.from_json(live.identity)
+    if wanted == there:
+        return False
+    now = time.time()
+    return any(
+        Identity.from_json(each["identity"]) == wanted and abs(now - each["at"]) < _RECENT_SECONDS
+        for each in Facts(db).read(_LEFT, [])
+    )
+
+
+def _note_left(db: apsw.Connection, target: Generation) -> None:
+    """Remember which identity the live generation had that is being replaced; inside the caller's transaction."""
+    live = generations.find(db, "live")
+    if live is None or live.identity == target.identity:
+        return
+    kept = [each for each in Facts(db).read(_LEFT, []) if each["identity"] not in (live.identity, target.identity)]
+    Facts(db).write(_LEFT, [{"identity": dict(live.identity), "at": time.time()}, *kept][:_MOST_LEFT])
+
+
 def begin(db: apsw.Connection, wanted: Identity, vectors: VectorTables, *, afresh: bool) -> Generation:
     """The generation that is being built: one that was interrupted goes on, unless all is to be done afresh."""
     forget_building(db, vectors, keep=None if afresh else wanted)
@@ -90,6 +122,7 @@ def begin(db: apsw.Connection, wanted: Identity, vectors: VectorTables, *, afres
 def publish(db: apsw.Connection, target: Generation) -> None:
     """From here on every new search sees the new generation; those that run see the old one to their end."""
     with transaction(db):
+        _note_left(db, target)
         generations.publish(db, target.number)
 
 

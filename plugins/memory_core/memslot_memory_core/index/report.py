@@ -33,6 +33,8 @@ class Mismatch:
     chunks: int
     tokens: int
     provider: str | None
+    returned: bool = False
+    """Whether the index was rebuilt away from the wanted settings a short time ago: two configs want it in turn."""
 
     BEGINNING: ClassVar[str] = "the index was built with other settings"
 
@@ -40,7 +42,10 @@ class Mismatch:
     def sentence(self) -> str:
         cost = f"{self.chunks:,} chunks, about {self.tokens:,} tokens"
         receiver = f" sent to {self.provider}" if self.provider else ""
-        return f"{self.BEGINNING} ({'; '.join(self.differences)}); a rebuild means {cost}{receiver}"
+        told = f"{self.BEGINNING} ({'; '.join(self.differences)})"
+        if self.returned:
+            told += ", for which it was rebuilt a short time ago; two configs seem to share it, so it stays as it is"
+        return f"{told}; a rebuild means {cost}{receiver}"
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -48,6 +53,7 @@ class Mismatch:
             "chunks": self.chunks,
             "tokens": self.tokens,
             "provider": self.provider,
+            "returned": self.returned,
         }
 
 

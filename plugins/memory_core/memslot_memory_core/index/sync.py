@@ -143,6 +143,8 @@ class Synchronizer:
             with transaction(db):
                 return generations.create(db, "live", wanted.to_json()), None
         there = Identity.from_json(live.identity)
+        if not force and rebuild.was_left(db, live, wanted):
+            return live, rebuild.find_mismatch(db, live, wanted, embedder)
         if wanted.provider is None and there.provider is not None:
             # Nobody embeds now: vectors that are there stay, and wait for somebody who can use them.
             kept = replace(wanted, provider=there.provider, model=there.model, key=there.key, dims=there.dims)
