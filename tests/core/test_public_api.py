@@ -102,6 +102,7 @@ PUBLIC = [
     "print_pairs",
     "print_table",
     "provider_key",
+    "real_path",
     "redact",
     "redact_lines",
     "say_done",
