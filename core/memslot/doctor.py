@@ -98,6 +98,7 @@ def _examine_host(places: Places, *, plugins_only: bool) -> Iterator[Finding]:
         if not plugins_only:
             yield from _examine_config(host, warnings, cures)
             yield from _examine_memory(host, loaded, cures)
+            yield from _examine_spool(host)
 
 
 def _examine_plugins(host: Host, loaded: LoadedConfig, cures: Cures) -> Iterator[Finding]:
@@ -149,6 +150,12 @@ def _examine_memory(host: Host, loaded: LoadedConfig, cures: Cures) -> Iterator[
     yield from providers
     if not any(f'is "{selection.requested}"' in finding.message for finding in providers):
         yield from _examine_embeddings(selection, cures)
+
+
+def _examine_spool(host: Host) -> Iterator[Finding]:
+    if given_up := host.spool.given_up():
+        message = f"{len(given_up)} finished run(s) could not be taken into memory: {given_up[-1]}"
+        yield Finding("warning", "spool", message, f"read and then delete what is in {given_up[-1].parent}")
 
 
 def _examine_slot(host: Host, selection: Selection) -> Iterator[Finding]:

@@ -109,6 +109,9 @@ def agent_end(ctx: PluginContext, run: RunInfo, messages: Sequence[Message], suc
     may begin before it is done. In tests, wait for it with `host.close()`, or use strict mode, where `run.finish`
     itself waits.
 
+    A run that was finished with `durable=True` is told again, with the same `run.id`, if this call raised, ran out of
+    time, or the process was killed: be ready to hear of a run twice.
+
     Since host API 1.
     """
 

@@ -11,12 +11,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from memslot.agent.at_exit import close_at_exit, forget
+from memslot.agent.delivery import RunEndDelivery
 from memslot.agent.events import ChatType, Message, RunInfo, Session
 from memslot.agent.hook_results import READERS
 from memslot.agent.lifecycle import END_BUDGET_SECONDS, Lifecycle
 from memslot.agent.prompt import PromptMode
 from memslot.agent.registries import Registries, refuse_command_clashes
 from memslot.agent.run import AgentRun, AsyncAgentRun, in_thread
+from memslot.agent.spool import Spool
 from memslot.agent.tool_calls import ToolCalls
 from memslot.config.load import LoadedConfig, load_config, parse_config
 from memslot.config.model import Config
@@ -65,7 +67,9 @@ class Host:
         self._runner = HookRunner(self.diagnostics, env, READERS)
         self._registries = Registries(self._runner, self.diagnostics, ProviderRegistry(env))
         self._tool_calls = ToolCalls(self._runner, self._registries, self.diagnostics)
-        self._lifecycle = Lifecycle(self._runner, self._registries, self.diagnostics)
+        self.spool = Spool(places, agent_id, self.config.workspace(agent_id, places))
+        delivery = RunEndDelivery(self._runner, self.spool, self.diagnostics)
+        self._lifecycle = Lifecycle(self._runner, self._registries, self.diagnostics, delivery)
         self._threads = ThreadWatch(self.diagnostics)
         self._failed: dict[str, str] = {}
         self._contexts: dict[str, PluginContext] = {}

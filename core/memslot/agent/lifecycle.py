@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Sequence
 from typing import Any
 
+from memslot.agent.delivery import RunEndDelivery
 from memslot.agent.events import CHAT_TYPES, AgentStart, ChatType, Message, RunInfo, Session
 from memslot.agent.messages import plain_messages
 from memslot.agent.prompt import PromptMode, PromptSection, join_prompt
@@ -20,8 +22,11 @@ END_BUDGET_SECONDS = 30.0
 class Lifecycle:
     """The sessions this host has seen, and the hooks around them."""
 
-    def __init__(self, runner: HookRunner, registries: Registries, diagnostics: Diagnostics) -> None:
+    def __init__(
+        self, runner: HookRunner, registries: Registries, diagnostics: Diagnostics, delivery: RunEndDelivery
+    ) -> None:
         self._runner = runner
+        self._delivery = delivery
         self._registries = registries
         self._diagnostics = diagnostics
         self._open: dict[str, Session] = {}
@@ -90,12 +95,18 @@ class Lifecycle:
         return ""
 
     def end_run(
-        self, info: RunInfo, ends_session: bool, messages: Sequence[Message], success: bool, error: str | None
+        self,
+        info: RunInfo,
+        ends_session: bool,
+        messages: Sequence[Message],
+        success: bool,
+        error: str | None,
+        durable: bool,
     ) -> None:
         """Tell plugins in the background that a run has ended, and its conversation if it was one of its own."""
         # Copies, because the caller's list goes on changing while plugins look at it in the background.
         plain = self._read_messages(messages, "agent_end")
-        self._runner.call("agent_end", run=info, messages=plain, success=success, error=error)
+        self._delivery.deliver(info, plain, success, error, durable=durable)
         if ends_session:
             self.end_session(info.session.id)
 
@@ -110,4 +121,7 @@ class Lifecycle:
         """End every open conversation and wait for all background work."""
         for session_id in tuple(self._open):
             self.end_session(session_id)
-        self._runner.drain(END_BUDGET_SECONDS)
+        deadline = time.monotonic() + END_BUDGET_SECONDS
+        self._delivery.finish(END_BUDGET_SECONDS)
+        self._runner.drain(max(0.0, deadline - time.monotonic()))
+        self._delivery.close()

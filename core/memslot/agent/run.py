@@ -11,8 +11,8 @@ from memslot.agent.tool_calls import ToolCalls
 from memslot.diagnostics import describe_error
 from memslot.tools import Tool, ToolResult
 
-ReportEnd = Callable[[Sequence[Message], bool, str | None], None]
-"""Takes the run's messages, whether it succeeded, and the error if it did not."""
+ReportEnd = Callable[[Sequence[Message], bool, str | None, bool], None]
+"""Takes the run's messages, whether it succeeded, the error if it did not, and whether that must survive a kill."""
 
 Value = TypeVar("Value")
 
@@ -61,12 +61,23 @@ class AgentRun:
         """Call a tool for the model. Never raises for what a plugin or the model did: the result says it."""
         return self._calls.call(self.info, name, args)
 
-    def finish(self, messages: Sequence[Message] = (), *, success: bool = True, error: str | None = None) -> None:
-        """Report the run's messages and end it. Plugins hear of it in the background; only the first call counts."""
+    def finish(
+        self,
+        messages: Sequence[Message] = (),
+        *,
+        success: bool = True,
+        error: str | None = None,
+        durable: bool = False,
+    ) -> None:
+        """Report the run's messages and end it. Plugins hear of it in the background; only the first call counts.
+
+        With `durable` the run is on disk when this returns: if the process is killed before plugins are done with it,
+        the next host of this agent and workspace tells them. Plugins then get the messages as JSON, secrets redacted.
+        """
         if self._ended:
             return
         self._ended = True
-        self._report_end(messages, success, error)
+        self._report_end(messages, success, error, durable)
 
     def __enter__(self) -> Self:
         return self
@@ -126,5 +137,12 @@ class AsyncAgentRun:
     async def call_tool(self, name: str, args: Any = None) -> ToolResult:
         return await in_thread(self.run.call_tool, name, args)
 
-    async def finish(self, messages: Sequence[Message] = (), *, success: bool = True, error: str | None = None) -> None:
-        await in_thread(self.run.finish, messages, success=success, error=error)
+    async def finish(
+        self,
+        messages: Sequence[Message] = (),
+        *,
+        success: bool = True,
+        error: str | None = None,
+        durable: bool = False,
+    ) -> None:
+        await in_thread(self.run.finish, messages, success=success, error=error, durable=durable)

@@ -97,6 +97,10 @@ class Call:
         return self._done.is_set()
 
     @property
+    def has_succeeded(self) -> bool:
+        return self.is_done and self._error is None
+
+    @property
     def duration_ms(self) -> float:
         return ((self._finished_at if self.is_done else time.perf_counter()) - self.started_at) * 1000
 

@@ -6,6 +6,7 @@ handles. So pluggy decides who is called, with what and in which order, and the 
 
 from __future__ import annotations
 
+import contextvars
 import functools
 import inspect
 import os
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 Reader = Callable[[Any], Any]
 """Reads what an implementation returned; raises UnusableResult where it doesn't fit the hook."""
+Ended = Callable[[str, bool], None]
+"""Hears that a plugin's implementation has ended, and whether it succeeded."""
+_ended: contextvars.ContextVar[Ended | None] = contextvars.ContextVar("ended", default=None)
 
 
 class UnusableResult(Exception):
@@ -51,6 +55,7 @@ class _Handle:
     hook: str
     call: Call
     budget: float
+    ended: Ended | None
 
 
 class _StandIn:
@@ -143,16 +148,21 @@ class HookRunner:
         implementations: list[pluggy.HookImpl] = getattr(self._manager.hook, hook).get_hookimpls()
         return list(dict.fromkeys(impl.plugin_name for impl in reversed(implementations)))
 
-    def call(self, hook: str, *, only: str | None = None, **arguments: Any) -> list[Answer]:
+    def call(self, hook: str, *, only: str | None = None, ended: Ended | None = None, **arguments: Any) -> list[Answer]:
         """Call a hook, of all plugins or of one; give the answers other than None in pluggy's order.
 
         Implementations run at the same time. Those of a background hook are queued behind their plugin's earlier
-        calls, and there is no answer; strict mode waits for them.
+        calls, and there is no answer; strict mode waits for them. `ended` hears of each implementation when it has
+        ended, but not of one that was still waiting when the host closed.
         """
         plugins = self._manager.list_name_plugin() if only is not None else []
         others = [stand_in for plugin_id, stand_in in plugins if plugin_id != only]
         caller = self._manager.subset_hook_caller(hook, others)
-        handles: list[_Handle] = caller(ctx=None, **arguments)  # each stand-in puts in its plugin's own context
+        token = _ended.set(ended)
+        try:
+            handles: list[_Handle] = caller(ctx=None, **arguments)  # each stand-in puts in its plugin's own context
+        finally:
+            _ended.reset(token)
         answers = [self._finish(handle) for handle in handles]
         return [answer for answer in answers if answer is not None]
 
@@ -186,7 +196,7 @@ class HookRunner:
         for plugin_id, executor in self._executors.items():
             left = executor.drain(deadline)
             if left:
-                message = f"{left} background call(s) were still open after {budget:g} s and are lost"
+                message = f"{left} background call(s) were still open after {budget:.3g} s and are lost"
                 self.diagnostics.add(plugin_id, "close", message)
 
     def close(self) -> None:
@@ -202,17 +212,21 @@ class HookRunner:
         try:
             call = executor.start(function, budget, hook, functools.partial(_read, self._readers.get(hook)))
         except NotStarted as error:
+            if (ended := _ended.get()) is not None:
+                ended(plugin_id, False)
             self._report(plugin_id, hook, str(error), None)
             return None
-        return _Handle(plugin_id, hook, call, budget)
+        return _Handle(plugin_id, hook, call, budget, _ended.get())
 
     def _enqueue(self, plugin_id: str, executor: PluginExecutor, hook: str, function: Callable[[], Any]) -> None:
         if self._is_closed:
             self._report(plugin_id, hook, "was not called: the host is closed", None)
             return
 
+        context = contextvars.copy_context()
+
         def job() -> None:
-            handle = self._start(plugin_id, executor, hook, function)
+            handle = context.run(self._start, plugin_id, executor, hook, function)
             if handle is not None:
                 self._finish(handle)
 
@@ -237,6 +251,8 @@ class HookRunner:
                 raise
             self._report(plugin_id, hook, describe_error(error), call.duration_ms, error)
         finally:
+            if handle.ended is not None:
+                handle.ended(plugin_id, call.has_succeeded)
             if self.trace:
                 sys.stderr.write(f"memslot trace: {plugin_id} {hook} {call.duration_ms:.1f} ms\n")
         return None

@@ -40,6 +40,13 @@ class AutoCapture:
         """Look at the user's messages that were not looked at before; gives what was decided, newest first."""
         texts = [strip_recalled(message_text(each)).strip() for each in messages if each.get("role") == "user"]
         by_key = {message_key(text): text for text in texts if text}
+        if not by_key:
+            return []
+        # Two processes may hear of one run, when a host that was killed has left it behind.
+        with self._log.locked():
+            return self._take(session, by_key)
+
+    def _take(self, session: str, by_key: dict[str, str]) -> list[Decision]:
         unseen = self._log.unseen(session, list(by_key))
         decisions: list[Decision] = []
         kept = 0

@@ -13,6 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from memslot import file_lock
+
 from memslot_memory_lancedb.errors import StoreError
 
 KEPT_DECISIONS = 20_000
@@ -20,6 +22,7 @@ SHOWN_CHARS = 120
 FAILED = "failed"
 """The rule of a message that the store or its log could not take: it may be looked at again."""
 _PRUNE_EVERY = 500
+_LOCK_SECONDS = 20.0
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,16 @@ class DecisionLog:
         self._agent_id = agent_id
         self._lock = threading.Lock()
         self._since_prune = 0
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Be the only process that looks at messages of this agent's conversations."""
+        with contextlib.ExitStack() as held:
+            try:
+                held.enter_context(file_lock(self._file.with_suffix(".lock"), seconds=_LOCK_SECONDS, what=self._file))
+            except OSError as error:
+                raise StoreError(f"the decision log {self._file} cannot be locked: {error}") from error
+            yield
 
     def unseen(self, session: str, messages: Sequence[str]) -> set[str]:
         """Those of the messages' keys that this conversation's log does not know."""

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from memslot import AgentStart, Message, PluginContext, PromptSection, RunInfo, Tool, hookimpl
 
+from memslot_memory_lancedb.decisions import FAILED
+from memslot_memory_lancedb.errors import StoreError
 from memslot_memory_lancedb.memory import LanceMemory, memory_of, settings_of
 from memslot_memory_lancedb.tools import make_tools
 
@@ -59,5 +61,7 @@ def agent_end(ctx: PluginContext, run: RunInfo, messages: Sequence[Message], suc
     """Keep what the person said that is worth keeping."""
     settings, memory = settings_of(ctx), memory_of(ctx)
     if settings.auto_capture and success and run.session.chat_type in settings.chat_types:
-        memory.auto_capture.take(run.session.id, messages)
+        decisions = memory.auto_capture.take(run.session.id, messages)
         memory.upkeep.nudge()
+        if failed := next((each for each in decisions if each.rule == FAILED), None):
+            raise StoreError(failed.reason)  # so that the host tells us of this run again

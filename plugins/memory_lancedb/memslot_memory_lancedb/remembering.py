@@ -120,8 +120,8 @@ class Remembering:
             for memory, distance in table.nearest(vector, 2):
                 if memory.id != but and score_of(distance) >= DUPLICATE:
                     return Found(memory, score_of(distance))
-        # A memory may have no vector, and a text none that says anything.
-        if vector is None or table.count_vectorless():
+        # Vectors can't tell where one is missing, or comes from another embedder.
+        if vector is None or identity != table.generation.identity or table.count_vectorless():
             memory_of_text = table.with_text(text)
             if memory_of_text is not None and memory_of_text.id != but:
                 return Found(memory_of_text, 1.0, "words")
