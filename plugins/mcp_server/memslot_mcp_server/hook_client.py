@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 import zlib
 from collections.abc import Mapping
 
 MAX_BYTES = 16 * 1024 * 1024
 CONNECT_SECONDS = 0.5
 ANSWER_SECONDS = 8.0
+"""In all: a prompt waits no longer, whatever a server or a plugin does."""
+_began = time.monotonic()
 DONE = b"memslot-hook 1\n"
 """What an answer begins with; anything else is none."""
 EVENTS = ("session-start", "prompt", "stop")
@@ -31,15 +34,40 @@ def main() -> None:
     try:
         answer = ask(Meant.here(label, os.environ), words[1], payload) if len(payload) <= MAX_BYTES else None
     except TimeoutError:  # it was heard; to do it here, too, would take as long again, and would do it twice
-        sys.stderr.write(f"memslot: gave up after {ANSWER_SECONDS:g} seconds\n")
+        _say_gave_up()
         return
     if answer is None:
+        if words[1] != "stop":  # nobody waits for that
+            _watch_the_clock()
         _run_command(sys.argv[1:], payload)
         return
     try:
         os.write(1, answer)
     except OSError as error:
         sys.stderr.write(f"memslot: the answer could not be written: {error.strerror or error}\n")
+
+
+def seconds_left() -> float:
+    """How long this hook may still take."""
+    return max(0.0, ANSWER_SECONDS - (time.monotonic() - _began))
+
+
+def _say_gave_up() -> None:
+    sys.stderr.write(f"memslot: gave up after {ANSWER_SECONDS:g} seconds\n")
+    sys.stderr.flush()
+
+
+def _watch_the_clock() -> None:
+    """End the process when its time is up, even while plugins are being loaded."""
+    import threading
+
+    def give_up() -> None:
+        _say_gave_up()
+        os._exit(0)
+
+    timer = threading.Timer(seconds_left(), give_up)
+    timer.daemon = True
+    timer.start()
 
 
 def _read_arguments(arguments: list[str]) -> tuple[str, list[str]]:
@@ -101,7 +129,7 @@ def is_private(folder: str) -> bool:
 def ask(meant: Meant, event: str, payload: bytes) -> bytes | None:
     """A server's answer to an event; None where no server runs for this memory, or none can answer.
 
-    Raises a TimeoutError where a server has the event and is not done with it in time.
+    Raises a TimeoutError where a server has the event and is not done with it in time, or the time is up.
     """
     folder = socket_folder()
     if folder is None or not is_private(folder):
@@ -109,6 +137,8 @@ def ask(meant: Meant, event: str, payload: bytes) -> bytes | None:
     prefix = meant.prefix()
     for name in sorted(os.listdir(folder), reverse=True):  # noqa: PTH208
         if name.startswith(prefix):
+            if not seconds_left():
+                raise TimeoutError
             answer = _ask_one(f"{folder}/{name}", meant.line() + b"\0" + event.encode() + b"\0" + payload)
             if answer is not None:
                 return answer
@@ -122,11 +152,16 @@ def _remove(path: str) -> None:
         pass
 
 
+def _some(seconds: float) -> float:
+    """A time limit for a socket, where 0 would mean not to wait at all and not to raise TimeoutError."""
+    return max(seconds, 0.001)
+
+
 def _ask_one(path: str, request: bytes) -> bytes | None:
     import socket
 
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as wire:
-        wire.settimeout(CONNECT_SECONDS)
+        wire.settimeout(min(CONNECT_SECONDS, _some(seconds_left())))
         try:
             wire.connect(path)
         except ConnectionRefusedError:  # its server was killed
@@ -134,12 +169,16 @@ def _ask_one(path: str, request: bytes) -> bytes | None:
             return None
         except OSError:
             return None
-        wire.settimeout(ANSWER_SECONDS)
         try:
+            wire.settimeout(_some(seconds_left()))
             wire.sendall(request)
             wire.shutdown(socket.SHUT_WR)
             parts = []
-            while part := wire.recv(65536):
+            while True:
+                wire.settimeout(_some(seconds_left()))  # a limit of each call; there may be many
+                part = wire.recv(65536)
+                if not part:
+                    break
                 parts.append(part)
         except TimeoutError:
             raise

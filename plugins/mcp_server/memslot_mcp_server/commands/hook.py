@@ -13,14 +13,12 @@ from typing import Any
 import click
 from memslot import Host, MemslotError, PluginContext
 
+from memslot_mcp_server import hook_client
 from memslot_mcp_server.clients.entries import hook_program
 from memslot_mcp_server.clients.files import change_file
 from memslot_mcp_server.clients.places import claude_folder
 from memslot_mcp_server.commands.install import tell_what_changed
 from memslot_mcp_server.hooks.payload import Payload, PayloadError, read_payload
-
-LONGEST_SECONDS = 8.0
-"""A prompt waits no longer than this, whatever a plugin does."""
 
 Answer = Callable[[Host, Payload], dict[str, Any] | None]
 
@@ -127,7 +125,7 @@ def _answer(click_ctx: click.Context, ctx: PluginContext, answer: Answer) -> Non
 
     Nothing that was begun in the background has to be waited for: an index is brought up to date after the turn.
     """
-    watchdog = threading.Timer(LONGEST_SECONDS, _give_up)
+    watchdog = threading.Timer(hook_client.seconds_left(), _give_up)
     watchdog.daemon = True
     watchdog.start()
     payload = _read()
@@ -164,7 +162,7 @@ def _quietly(function: Callable[[], Any]) -> Any:
 
 
 def _give_up() -> None:
-    sys.stderr.write(f"memslot: gave up after {LONGEST_SECONDS:g} seconds\n")
+    sys.stderr.write(f"memslot: gave up after {hook_client.ANSWER_SECONDS:g} seconds\n")
     _end_now()
 
 
