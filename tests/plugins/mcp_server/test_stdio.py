@@ -88,6 +88,40 @@ def test_a_rude_client_gets_reasons_and_the_server_goes_on(world: World) -> None
         assert line in said
 
 
+PROBE: dict[str, Any] = {
+    "_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+}
+
+
+def test_a_client_whose_probe_timed_out_may_shake_hands(world: World) -> None:
+    with talking(world) as talk:
+        talk.send({"jsonrpc": "2.0", "id": "probe", "method": "server/discover", "params": PROBE})
+        cancelled = {"requestId": "probe", "reason": "timed out"}
+        talk.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled})
+
+        assert talk.shake_hands("2025-06-18")["protocolVersion"] == "2025-06-18"
+        assert talk.call(1, "echo", text="hello")["result"]["content"][0]["text"] == "hello"
+
+        # The era is settled now.
+        assert talk.ask(2, "server/discover", **PROBE)["error"]["code"] < 0
+        assert talk.call(3, "echo", text="again")["result"]["content"][0]["text"] == "again"
+        assert talk.close() == (0, b"")
+
+
+def test_a_client_of_the_new_protocol_cannot_shake_hands_later(world: World) -> None:
+    with talking(world) as talk:
+        assert talk.ask(1, "server/discover", **PROBE)["result"]["supportedVersions"]
+        assert talk.ask(2, "tools/list", **PROBE)["result"]["tools"]
+        client = {"name": "test", "version": "1"}
+        late = talk.ask(3, "initialize", protocolVersion="2025-06-18", capabilities={}, clientInfo=client)
+        assert late["error"]["code"] == -32022
+        assert talk.close() == (0, b"")
+
+
 def test_what_was_asked_before_stdin_closed_is_answered(world: World) -> None:
     client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
     messages = [

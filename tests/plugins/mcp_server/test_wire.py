@@ -77,6 +77,8 @@ def test_a_request_that_is_too_long_is_answered_by_its_id(message: dict[str, obj
     ("line", "code", "request_id"),
     [
         *((b'{"jsonrpc": "2.0", "id": %s, "method": "ping"}' % each, types.INVALID_REQUEST, None) for each in NO_IDS),
+        (b'{"jsonrpc": "2.0", "id": NaN, "method": "ping"}', types.PARSE_ERROR, None),
+        (b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"x": -Infinity}}', types.PARSE_ERROR, None),
         (b"{", types.PARSE_ERROR, None),
         (b"hello", types.PARSE_ERROR, None),
         (b"\xff\xfe", types.PARSE_ERROR, None),

@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 
 import anyio
@@ -29,8 +29,9 @@ CLOSE_SECONDS = 2.0
 _READ_BYTES = 65536
 _ENDLESS = "subscriptions/listen"
 """A request whose answer is the end of the connection."""
+_PROBE = "server/discover"
 
-Inbound = MemoryObjectSendStream[SessionMessage | Exception]
+Conversation = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,8 @@ async def serve(hosts: Hosts, pipes: Pipes, label: str) -> None:
                 asyncio.get_running_loop().add_signal_handler(getattr(signal, name), tasks.cancel_scope.cancel)
         tasks.start_soon(connection.write_messages, tasks.cancel_scope)
         connection.start_reading(tasks)
-        await server.run(connection.inbound, connection.outbound, server.create_initialization_options())
+        async for inbound, outbound in connection.conversations():
+            await server.run(inbound, outbound, server.create_initialization_options())
         connection.close()
     workers.drain(ANSWER_SECONDS)
 
@@ -83,12 +85,24 @@ class _Connection:
         self._pipes = pipes
         self._writer = Workers(1)  # its own, so that answers go out while every other worker is busy
         self._waiting: set[int | str] = set()
-        self._received: Inbound
-        self._received, self.inbound = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-        self.outbound: MemoryObjectSendStream[SessionMessage]
+        self._has_asked = False
+        self._has_only_probed = False
+        self._outbound: MemoryObjectSendStream[SessionMessage]
         self._to_send: MemoryObjectReceiveStream[SessionMessage]
-        self.outbound, self._to_send = anyio.create_memory_object_stream[SessionMessage](0)
-        self._refusals = self.outbound.clone()
+        self._outbound, self._to_send = anyio.create_memory_object_stream[SessionMessage](0)
+        self._conversations = anyio.create_memory_object_stream[Conversation](1)
+        self._received = self._begin_conversation()
+
+    def _begin_conversation(self) -> MemoryObjectSendStream[SessionMessage | Exception]:
+        received, inbound = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        self._conversations[0].send_nowait((inbound, self._outbound.clone()))
+        return received
+
+    async def conversations(self) -> AsyncIterator[Conversation]:
+        """The streams for the SDK; others when the client begins anew."""
+        async with self._conversations[1] as conversations:
+            async for each in conversations:
+                yield each
 
     def start_reading(self, tasks: anyio.abc.TaskGroup) -> None:
         """Read in a thread of its own, which nobody can interrupt and nobody has to."""
@@ -113,14 +127,15 @@ class _Connection:
 
     async def _read_messages(self, chunks: asyncio.Queue[bytes | None], everything: anyio.CancelScope) -> None:
         cutter = LineCutter()
-        async with self._received:
-            with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-                while (data := await chunks.get()) is not None:
-                    for line in cutter.feed(data):
-                        await self._take(line)
-                for line in cutter.close():
+        with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+            while (data := await chunks.get()) is not None:
+                for line in cutter.feed(data):
                     await self._take(line)
-                await self._wait_for_answers()
+            for line in cutter.close():
+                await self._take(line)
+            await self._wait_for_answers()
+        self._received.close()
+        self._conversations[0].close()
         everything.deadline = anyio.current_time() + CLOSE_SECONDS
 
     async def _take(self, line: bytes | Oversized) -> None:
@@ -128,13 +143,28 @@ class _Connection:
             return
         message = read_message(line)
         if isinstance(message, Refused):
-            await self._refusals.send(SessionMessage(message.answer))
+            await self._outbound.send(SessionMessage(message.answer))
             return
+        if isinstance(message, types.JSONRPCRequest):
+            await self._let_begin_anew(message)
         if isinstance(message, types.JSONRPCRequest) and message.method != _ENDLESS:
             self._waiting.add(message.id)
         elif isinstance(message, types.JSONRPCNotification) and message.method == "notifications/cancelled":
             self._settle((message.params or {}).get("requestId"))
         await self._received.send(SessionMessage(message))
+
+    async def _let_begin_anew(self, request: types.JSONRPCRequest) -> None:
+        """Take `initialize` of a client whose probe had no answer in time.
+
+        The SDK settles on a protocol era with the first request, and would refuse it with -32022.
+        """
+        if request.method == "initialize" and self._has_only_probed:
+            await self._wait_for_answers()
+            self._waiting.clear()
+            self._received.close()
+            self._received = self._begin_conversation()
+        self._has_only_probed = request.method == _PROBE and (self._has_only_probed or not self._has_asked)
+        self._has_asked = True
 
     async def _wait_for_answers(self) -> None:
         with anyio.move_on_after(ANSWER_SECONDS):
@@ -160,7 +190,7 @@ class _Connection:
 
     def close(self) -> None:
         """Let the writing end."""
-        self._refusals.close()
+        self._outbound.close()
 
 
 def _write_all(descriptor: int, data: bytes) -> None:

@@ -82,7 +82,7 @@ def read_message(line: bytes | Oversized) -> types.JSONRPCMessage | Refused:
         said = f"the message has {line.size:,} bytes, and {limit} MB is the most that is taken"
         return _refuse(types.INVALID_REQUEST, said, _id_of(line))
     try:
-        tree = json.loads(line)
+        tree = json.loads(line, parse_constant=_refuse_constant)
     except RecursionError:
         return _refuse(types.PARSE_ERROR, "the message is nested too deeply")
     except ValueError as error:  # also bytes that are not UTF-8
@@ -99,6 +99,11 @@ def read_message(line: bytes | Oversized) -> types.JSONRPCMessage | Refused:
     except ValueError:
         said = "the message is not a request or notification of JSON-RPC 2.0"
         return _refuse(types.INVALID_REQUEST, said, request_id)
+
+
+def _refuse_constant(name: str) -> float:
+    """Python reads NaN and Infinity as numbers; JSON has neither, and no id can be told by one."""
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _refuse(code: int, message: str, request_id: int | str | None = None) -> Refused:
