@@ -134,5 +134,39 @@ def test_a_memory_acknowledged_to_a_hook_survives_any_kill_and_is_there_once(
     assert sorted(texts) == sorted(fact(number) for number in range(rounds))
 
 
+@pytest.mark.parametrize("calls", [12, pytest.param(1000, marks=[pytest.mark.slow, pytest.mark.timeout(3600)])])
+def test_killed_hook_calls_leave_no_process_behind(tmp_path: Path, calls: int) -> None:
+    """Each call has its own process group; once its hook is killed, nobody is in it."""
+    dice = random.Random(calls)
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    config = {**CONFIG, "agents": {"defaults": {"memorySearch": {"provider": "none"}}}}
+    (home / "memslot.json5").write_text(json.dumps(config), encoding="utf-8")
+    transcript = tmp_path / "t.jsonl"
+    said = {"type": "user", "message": {"role": "user", "content": fact(0)}}
+    transcript.write_text(json.dumps(said) + "\n", encoding="utf-8")
+    payload = {"session_id": "a", "prompt": "which code?", "transcript_path": str(transcript)}
+    env = {**os.environ, "MEMSLOT_HOME": str(home), "MEMSLOT_LOAD_PLUGINS": f"{PLUGINS},mcp-server"}
+    for _ in range(calls):
+        hook = subprocess.Popen(
+            [sys.executable, "-m", "memslot_mcp_server.hook_client", "claude-code", dice.choice(["prompt", "stop"])],
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        assert hook.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            hook.stdin.write(json.dumps(payload).encode())
+            hook.stdin.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            hook.wait(dice.random() * 2 * LONGEST_LIFE)
+        hook.kill()
+        hook.wait()
+        with pytest.raises(ProcessLookupError):
+            os.killpg(hook.pid, 0)
+
+
 if __name__ == "__main__":
     forge()
