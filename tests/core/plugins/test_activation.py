@@ -1,8 +1,11 @@
 from __future__ import annotations
 
-import itertools
+from dataclasses import replace
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from memslot.plugins.activation import Rules, decide_activation, environment_rules
 from memslot.plugins.info import PluginInfo
 
@@ -17,58 +20,69 @@ def plugin(plugin_id: str, kind: str | None, **fields: object) -> PluginInfo:
 CORE, RIVAL, EMBEDDER = plugin("core-mem", "memory"), plugin("rival-mem", "memory"), plugin("embedder", "embedder")
 INSTALLED = (CORE, RIVAL, EMBEDDER)
 
-SLOTS = ["core-mem", "rival-mem", "none", "absent", "embedder"]
-ALLOW: list[frozenset[str]] = [frozenset(), frozenset({"core-mem"}), frozenset({"rival-mem", "embedder"})]
-DENY: list[frozenset[str]] = [frozenset(), frozenset({"core-mem"}), frozenset({"embedder"})]
-DISABLED: list[frozenset[str]] = [frozenset(), frozenset({"core-mem"}), frozenset({"embedder"})]
-EVERY = list(itertools.product(SLOTS, ALLOW, DENY, DISABLED, [True, False], INSTALLED))
+IDS = [each.id for each in INSTALLED]
+
+some_ids = st.frozensets(st.sampled_from(IDS))
+any_rules = st.builds(
+    Rules,
+    enabled=st.booleans(),
+    allow=some_ids,
+    deny=some_ids,
+    disabled=some_ids,
+    slots=st.sampled_from([*IDS, "none", "absent"]).map(lambda owner: {"memory": owner}),
+    chosen_slots=st.just(frozenset({"memory"})),
+)
 
 
-def expected_code(
-    slot: str, allow: frozenset[str], deny: frozenset[str], disabled: frozenset[str], on: bool, what: PluginInfo
-) -> str:
-    """The order of decision, written down a second time."""
-    if not on:
-        return "plugins-off"
-    if what.id in deny:
-        return "denied"
-    if allow and what.id not in allow:
-        return "not-allowed"
-    if what.id in disabled:
-        return "disabled"
-    if what.kind != "memory":
-        return "enabled"
-    if slot == "none":
-        return "slot-off"
-    return "slot-owner" if what.id == slot else "slot-rival"
+def running(rules: Rules) -> set[str]:
+    return {each.id for each in decide_activation(INSTALLED, rules, host_api=HOST_API).running}
 
 
-@pytest.mark.parametrize(("slot", "allow", "deny", "disabled", "on", "what"), EVERY)
-def test_every_combination_decides_in_the_documented_order(
-    slot: str, allow: frozenset[str], deny: frozenset[str], disabled: frozenset[str], on: bool, what: PluginInfo
-) -> None:
-    rules = Rules(
-        enabled=on,
-        allow=allow,
-        deny=deny,
-        disabled=disabled,
-        slots={"memory": slot},
-        chosen_slots=frozenset({"memory"}),
-    )
+@given(any_rules)
+def test_nothing_runs_against_the_rules_and_everything_else_does(rules: Rules) -> None:
+    runs = running(rules)
+    forbidden = rules.deny | rules.disabled | (frozenset(IDS) - rules.allow if rules.allow else frozenset())
+    assert runs & forbidden == set()
+    if not rules.enabled:
+        assert runs == set()
+    else:
+        assert runs >= {"embedder"} - forbidden
+
+
+@given(any_rules)
+def test_at_most_one_memory_runs_and_it_is_the_one_in_the_slot(rules: Rules) -> None:
     activation = decide_activation(INSTALLED, rules, host_api=HOST_API)
-    decision = next(d for d in activation.decisions if d.plugin is what)
+    memories = {each.id for each in activation.running if each.kind == "memory"}
+    assert memories <= {rules.slots["memory"]}
+    slot = activation.slot("memory")
+    assert {slot.owner} - {None} == memories
+    assert slot.owner is not None or slot.error is not None or slot.problem
+    assert all(decision.reason for decision in activation.decisions)
 
-    wanted = expected_code(slot, allow, deny, disabled, on, what)
-    assert decision.code == wanted
-    assert decision.runs == (wanted in ("enabled", "slot-owner"))
-    assert decision.reason
 
-    found = activation.slot("memory")
-    owner_runs = any(d.code == "slot-owner" for d in activation.decisions)
-    assert (found.owner is not None) == owner_runs
-    assert (found.error is not None) == (on and slot in ("absent", "embedder"))
-    if found.owner is None and found.error is None:
-        assert found.problem
+@given(any_rules, st.sampled_from(IDS))
+def test_denying_one_plugin_changes_nothing_for_the_others(rules: Rules, denied: str) -> None:
+    assert running(replace(rules, deny=rules.deny | {denied})) == running(rules) - {denied}
+
+
+@given(any_rules)
+def test_a_slot_that_names_no_memory_is_an_error_unless_plugins_are_off(rules: Rules) -> None:
+    error = decide_activation(INSTALLED, rules, host_api=HOST_API).slot("memory").error
+    assert (error is not None) == (rules.enabled and rules.slots["memory"] in ("absent", "embedder"))
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"deny": {"core-mem"}, "disabled": {"core-mem"}, "allow": {"embedder"}}, "denied"),
+        ({"disabled": {"core-mem"}, "allow": {"embedder"}}, "not-allowed"),
+        ({"disabled": {"core-mem"}}, "disabled"),
+        ({"enabled": False, "deny": {"core-mem"}}, "plugins-off"),
+    ],
+)
+def test_the_strongest_reason_is_the_one_that_is_told(fields: dict[str, Any], code: str) -> None:
+    decisions = decide_activation(INSTALLED, Rules(slots={"memory": "core-mem"}, **fields), host_api=HOST_API).decisions
+    assert decisions[0].code == code
 
 
 def test_none_turns_memory_off_without_an_error() -> None:
