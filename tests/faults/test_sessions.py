@@ -18,7 +18,7 @@ from memslot import Config, Places, SessionRecord, SessionStore
 from memslot.agent.compaction import CompactionFlush
 from memslot.sessions.importing import import_sessions
 
-ROUNDS = int(os.environ.get("MEMSLOT_FAULT_ROUNDS", "200"))
+ROUNDS = int(os.environ.get("MEMSLOT_FAULT_ROUNDS", "20"))
 PROCESSES, APPENDS = 8, 500
 SAMPLES = Path(__file__).parents[1] / "core" / "sessions" / "samples"
 
