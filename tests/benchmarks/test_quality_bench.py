@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-FOLDER = Path(__file__).resolve().parents[4] / "benchmarks" / "quality"
+FOLDER = Path(__file__).resolve().parents[2] / "benchmarks" / "quality"
 
 
 def _run(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-BENCHMARK = Path(__file__).resolve().parents[3] / "benchmarks" / "memory_lancedb.py"
+BENCHMARK = Path(__file__).resolve().parents[2] / "benchmarks" / "memory_lancedb.py"
 
 
 def test_one_round_reports_every_metric(tmp_path: Path) -> None:
