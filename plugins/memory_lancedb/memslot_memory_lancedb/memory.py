@@ -197,7 +197,7 @@ def memory_of(ctx: PluginContext) -> LanceMemory:
         settings = Settings.of(ctx)
         return LanceMemory(
             settings.location,
-            ctx.agent_id,
+            settings.owner,
             choose_by(ctx, settings.embedding),
             _state_dir(ctx),
             storage_options=dict(settings.storage_options),

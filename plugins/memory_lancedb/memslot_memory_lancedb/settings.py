@@ -8,7 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from memslot import PluginContext
+from memslot import PluginContext, real_path
 
 from memslot_memory_lancedb.capturing import CaptureRules
 from memslot_memory_lancedb.recall.context import RecallLimits
@@ -20,6 +20,8 @@ class Settings:
     """What the person set, with defaults for the rest."""
 
     location: str
+    owner: str
+    """Whose memories these are: in every query's condition, and in the names of the tables."""
     storage_options: Mapping[str, str] = field(default_factory=dict, repr=False)
     embedding: Mapping[str, Any] = field(default_factory=dict, repr=False)
     auto_recall: bool = True
@@ -34,6 +36,7 @@ class Settings:
         config = ctx.config
         return cls(
             location=_location(config.get("dbPath"), ctx),
+            owner=_owner(config["scope"], ctx),
             storage_options=dict(config.get("storageOptions") or {}),
             embedding=dict(config.get("embedding") or {}),
             auto_recall=config["autoRecall"],
@@ -47,6 +50,14 @@ class Settings:
             chat_types=tuple(config["chatTypes"]),
             history=timedelta(days=config["historyDays"]),
         )
+
+
+def _owner(scope: str, ctx: PluginContext) -> str:
+    """The agent, or the agent in its workspace; an agent's id has no `@`, so none looks like the other."""
+    if scope == "agent":
+        return ctx.agent_id
+    real = real_path(ctx.workspace).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return f"{ctx.agent_id}@{real}"
 
 
 def _location(written: str | None, ctx: PluginContext) -> str:
