@@ -46,7 +46,7 @@ def make_mcp_command(ctx: PluginContext) -> click.Group:
         if over_http:
             _serve_http(ctx, load, label, port, new_token)
         else:
-            _serve_stdio(load, label)
+            _serve_stdio(load, label, click_ctx.obj if isinstance(click_ctx.obj, Host) else None)
 
     mcp.add_command(make_install_command(ctx))
     return mcp
@@ -59,14 +59,14 @@ def _load(agent_id: str) -> Host:
     return host
 
 
-def _serve_stdio(load: functools.partial[Host], label: str) -> None:
+def _serve_stdio(load: functools.partial[Host], label: str, loaded: Host | None) -> None:
     import asyncio
 
     from memslot_mcp_server.serving.hosts import Hosts
     from memslot_mcp_server.serving.stdio import own_pipes, serve
 
     with own_pipes() as pipes:
-        hosts = Hosts(load)
+        hosts = Hosts(load, loaded)
         try:
             asyncio.run(serve(hosts, pipes, label))
         finally:

@@ -25,10 +25,11 @@ class _Lent:
 class Hosts:
     """One host at a time, used from any number of threads."""
 
-    def __init__(self, load: Callable[[], Host]) -> None:
+    def __init__(self, load: Callable[[], Host], first: Host | None = None) -> None:
+        """With `first`, a host that is loaded already, the first answer need not wait for another."""
         self._load = load
         self._lock = threading.Lock()
-        self._current = _Lent(load())
+        self._current = _Lent(first if first is not None else load())
 
     @contextmanager
     def borrow(self) -> Iterator[Host]:
