@@ -46,6 +46,7 @@ def open_index(file: Path) -> apsw.Connection:
     db = _open(file, BUSY_MILLISECONDS)
     try:
         db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA secure_delete = ON")  # text that was deleted is overwritten, also in free pages
     except BaseException:
         db.close()
         raise
@@ -165,13 +166,18 @@ def file_identity(file: Path) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
+def damaged_copy(file: Path) -> Path:
+    """Where an index goes that was found damaged."""
+    return file.with_name(f"{file.name}.damaged")
+
+
 def move_aside(file: Path) -> Path:
     """Take a damaged index out of the way, with what SQLite keeps beside it; one such copy is kept.
 
     The writer's lock must be held. The database goes first: without its log it could pass for a sound one if this
     were interrupted, whereas SQLite throws away a log that it finds beside an empty file.
     """
-    aside = file.with_name(f"{file.name}.damaged")
+    aside = damaged_copy(file)
     with contextlib.suppress(FileNotFoundError):
         if file.stat().st_size < SMALLEST_DATABASE:
             file.unlink()  # nothing in it to look at later

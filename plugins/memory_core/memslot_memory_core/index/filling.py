@@ -107,6 +107,7 @@ class Filling:
     def run(self) -> SyncReport:
         tally = self._tally
         waiting = self._waiting_files()
+        looked_at = time.time()
         discovery = self._discover(waiting)
         tally.problems += discovery.problems
         if self._refusal is not None:
@@ -136,6 +137,7 @@ class Filling:
             complete=tally.complete,
             problems=tally.problems,
             out_of_time=self._stopped == "time",
+            looked_at=looked_at,
             look=Look(discovery.skipped_links, discovery.doubles, discovery.problems) if is_whole else None,
         )
 

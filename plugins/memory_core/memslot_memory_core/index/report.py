@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
@@ -84,6 +85,8 @@ class SyncReport:
     seconds: float = 0.0
     out_of_time: bool = False
     """Whether a provider was still asked when the time was up."""
+    looked_at: float = field(default_factory=time.time)
+    """When the files were listed: what came later is not known."""
     look: Look | None = None
     """None where only some paths were looked at."""
 

@@ -14,6 +14,7 @@ from memslot_memory_core.index import generation as generations
 from memslot_memory_core.index import rebuild
 from memslot_memory_core.index.connection import damage_in
 from memslot_memory_core.index.embeddings import Embedder, EmbeddingStore, prune
+from memslot_memory_core.index.erasure import erase_free_pages, erase_removed
 from memslot_memory_core.index.facts import Facts
 from memslot_memory_core.index.filling import Filling, Limits
 from memslot_memory_core.index.generation import Generation
@@ -123,6 +124,8 @@ class Synchronizer:
                 rebuild.clean_up(db, self._vectors)
         if report.complete or not is_new:
             self._finish(db, target, report, upkeep, progress)
+            if force:
+                erase_free_pages(db)
         else:
             self._keep_live_fresh(db, limits)
             with transaction(db):
@@ -210,8 +213,8 @@ class Synchronizer:
         is_same = not report.changed and self._was_same(db, now, report)
         if not is_same:
             with transaction(db):
-                if report.complete:
-                    db.execute("UPDATE generations SET synced_at = ? WHERE id = ?", (time.time(), target.number))
+                if report.complete and (report.look is not None or now.synced_at is None):
+                    db.execute("UPDATE generations SET synced_at = ? WHERE id = ?", (report.looked_at, target.number))
                 Facts(db).write_problems(report.problems)
                 if report.look is not None:
                     Facts(db).write(LOOK, _told(report, report.look))
@@ -228,6 +231,8 @@ class Synchronizer:
             Facts(db).write(UPKEEP, "begun")
         self._vectors.settle(db, generation, changed=reshape)
         prune(db, generations.numbers(db), self._keep_embeddings)
+        if reshape:
+            erase_removed(db, generation.tables, self._index.file)
         with transaction(db):
             Facts(db).forget(UPKEEP)
 

@@ -9,6 +9,7 @@ from typing import Protocol
 import apsw
 
 from memslot_memory_core.index import keywords
+from memslot_memory_core.index.erasure import note_removed
 from memslot_memory_core.index.generation import Tables
 
 
@@ -181,6 +182,7 @@ class _Rows:
         embedded = self._with_direction([row.embedding for row in rows if row.embedding is not None])
         self._db.executemany(f"DELETE FROM {self._table} WHERE id = ?", [(number,) for number in numbers])
         keywords.remove(self._db, self._words, numbers)
+        note_removed(self._db)
         gone = [row.number for row in rows if row.embedding in embedded]
         if gone and self._engine is not None:
             self._engine.remove(self._db, gone)

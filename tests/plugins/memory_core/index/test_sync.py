@@ -455,3 +455,37 @@ def test_a_forced_index_asks_a_provider_again_whose_vectors_did_not_fit(make_man
     assert manager.sync(force=True).embedded == 1
     write(manager, "memory/b.md", "The windmill is white.\n")
     assert manager.sync().embedded == 1
+
+
+def test_freshness_is_told_from_when_files_were_looked_at_not_from_the_end_of_the_sync(make_manager: Any) -> None:
+    written_at: list[float] = []
+
+    class Meanwhile(CountingProvider):
+        """While texts are embedded, somebody writes another note."""
+
+        def embed_documents(self, texts: Any) -> Any:
+            if not written_at:
+                written_at.append(time.time())
+                write(manager, "memory/late.md", "The windmill is white.\n")
+            return super().embed_documents(texts)
+
+    manager = make_manager(Meanwhile())
+    write(manager, "memory/a.md", "The lighthouse is red.\n")
+    manager.sync()
+    status = manager.status()
+    assert status.details["syncedAt"] <= written_at[0]
+    assert status.details["changedSince"] == 1
+
+
+def test_a_look_at_some_paths_does_not_make_all_files_fresh(make_manager: Any) -> None:
+    manager = make_manager()
+    seen = write(manager, "memory/a.md", "The lighthouse is red.\n")
+    manager.sync()
+    before = manager.status().details["syncedAt"]
+    seen.write_text("The lighthouse is green.\n")
+    write(manager, "memory/unseen.md", "The windmill is white.\n")
+    report = manager.sync(near=[str(seen)])
+    assert (report.indexed, report.look) == (1, None)
+    status = manager.status()
+    assert status.details["syncedAt"] == before
+    assert status.details["changedSince"] == 1
