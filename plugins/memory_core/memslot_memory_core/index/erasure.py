@@ -15,6 +15,7 @@ from memslot_memory_core.index.schema import transaction
 
 _REMOVED = "rows_removed"
 """The fact that rows were removed whose words are still in the keyword tables."""
+_ERASED = "free_pages_erased"
 _BLOCK_BYTES = 16_000_000
 
 
@@ -37,7 +38,9 @@ def erase_removed(db: apsw.Connection, tables: Tables, file: Path) -> None:
 
 
 def erase_free_pages(db: apsw.Connection) -> None:
-    """Overwrite pages that were freed before `secure_delete` was on; unlike VACUUM it renumbers no row."""
+    """Overwrite, once, pages that were freed before `secure_delete` was on; unlike VACUUM it renumbers no row."""
+    if Facts(db).read(_ERASED):
+        return
     free = int(db.pragma("freelist_count")) * int(db.pragma("page_size"))
     if free:
         # A full disk leaves the pages as they are; the next forced index tries again.
@@ -46,6 +49,7 @@ def erase_free_pages(db: apsw.Connection) -> None:
             for start in range(0, free, _BLOCK_BYTES):
                 db.execute("INSERT INTO erased VALUES (zeroblob(?))", (min(_BLOCK_BYTES, free - start),))
             db.execute("DROP TABLE erased")
+            Facts(db).write(_ERASED, True)
     empty_log(db)
 
 
