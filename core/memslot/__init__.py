@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from memslot.agent.compaction import count_tokens as count_tokens
     from memslot.agent.compaction import is_silent_reply as is_silent_reply
     from memslot.agent.events import AgentStart as AgentStart
+    from memslot.agent.events import ChatType as ChatType
     from memslot.agent.events import Message as Message
     from memslot.agent.events import RunInfo as RunInfo
     from memslot.agent.events import Session as Session
@@ -107,13 +108,14 @@ if TYPE_CHECKING:
     from memslot.storage.lock import file_lock as file_lock
     from memslot.storage.lock import note_lock as note_lock
     from memslot.text import clean_lines as clean_lines
+    from memslot.text import one_line as one_line
     from memslot.tools import Tool as Tool
     from memslot.tools import ToolCall as ToolCall
     from memslot.tools import ToolResult as ToolResult
 
 _HOMES = {
     "agent.compaction": ["CompactionFlush", "FlushTurn", "count_tokens", "is_silent_reply"],
-    "agent.events": ["AgentStart", "Message", "RunInfo", "Session", "ToolCallVerdict"],
+    "agent.events": ["AgentStart", "ChatType", "Message", "RunInfo", "Session", "ToolCallVerdict"],
     "agent.messages": ["message_text"],
     "agent.prompt": ["PromptSection"],
     "agent.run": ["AgentRun", "AsyncAgentRun"],
@@ -185,7 +187,7 @@ _HOMES = {
     "storage.atomic": ["FileStamp", "atomic_file", "file_stamp", "write_file"],
     "storage.folder": ["make_private_dir"],
     "storage.lock": ["file_lock", "note_lock"],
-    "text": ["clean_lines"],
+    "text": ["clean_lines", "one_line"],
     "tools": ["Tool", "ToolCall", "ToolResult"],
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}

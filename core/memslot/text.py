@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
+
+_UNSAFE = "[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]"
+"""DEL and C1 controls, bidirectional controls, line separators, halves of surrogate pairs, invisible tags."""
 
 
 def one_line(text: str, limit: int = 500) -> str:
@@ -17,8 +21,14 @@ def clean_lines(text: str) -> str:
 
 
 def json_text(data: Any, encoding: str | None) -> str:
-    """One JSON document for a stream; where that cannot show every character, in escapes."""
+    """One JSON document for a stream; what it cannot show, or could steer a terminal with, is escaped."""
     import json
 
     is_unicode = (encoding or "utf-8").lower().startswith("utf")
-    return json.dumps(data, ensure_ascii=not is_unicode, indent=2, default=str)
+    text = json.dumps(data, ensure_ascii=not is_unicode, indent=2, default=str)
+    return re.sub(_UNSAFE, _escaped, text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    units = found[0].encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))

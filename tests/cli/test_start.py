@@ -10,6 +10,7 @@ import signal
 import stat
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -290,6 +291,23 @@ def test_an_unknown_command_is_wrong_usage_and_the_likely_one_is_named(memslot, 
     done = memslot(*typed)
     assert (done.returncode, done.stdout) == (2, "")
     assert re.search(rf"Did you mean .*{meant}", done.stderr)
+
+
+@pytest.mark.parametrize("command", ["chat", "mcp"])
+def test_a_command_of_a_plugin_that_is_not_installed_names_the_extra(command: str, monkeypatch) -> None:
+    """The names come from the metadata of the distribution `memslot`, which is installed here with all its plugins."""
+    from click.testing import CliRunner
+    from memslot.cli import plugin_commands
+    from memslot.cli.app import app
+
+    none = SimpleNamespace(activation=SimpleNamespace(decisions=(), running=()))
+    monkeypatch.setattr(plugin_commands, "read_current_overview", lambda: none)
+
+    done = CliRunner().invoke(app, [command])
+
+    assert done.exit_code == 1
+    assert f'install it with: pip install "memslot[{command}]"' in done.output
+    assert "No such command" in CliRunner().invoke(app, ["openai"]).output, "an extra, but no command"
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ SOURCES = {
     "memslot-memory-lancedb": ROOT / "plugins" / "memory_lancedb",
     "memslot-embed-providers": ROOT / "plugins" / "embed_providers",
     "memslot-mcp-server": ROOT / "plugins" / "mcp_server",
+    "memslot-chat": ROOT / "plugins" / "chat",
     "memslot-anthropic-memory": ROOT / "plugins" / "anthropic_memory",
     "memslot-adapters": ROOT / "plugins" / "adapters",
 }
@@ -35,6 +36,7 @@ PACKAGES = {
     "memslot-memory-lancedb": "memslot_memory_lancedb",
     "memslot-embed-providers": "memslot_embed_providers",
     "memslot-mcp-server": "memslot_mcp_server",
+    "memslot-chat": "memslot_chat",
     "memslot-anthropic-memory": "memslot_anthropic_memory",
     "memslot-adapters": "memslot_adapters",
 }
@@ -227,6 +229,13 @@ def test_the_openai_extra_gives_its_plugins_and_a_working_run(openai: Environmen
 def test_the_openai_extra_brings_the_openai_package_and_not_lancedb(openai: Environment) -> None:
     succeed(openai.python, "-c", "import openai", cwd=openai.folder)
     assert run(openai.python, "-c", "import lancedb", cwd=openai.folder).returncode != 0
+
+
+def test_a_command_whose_plugin_is_missing_says_which_extra_brings_it(openai: Environment) -> None:
+    for command in ("chat", "mcp"):
+        done = openai.memslot(command)
+        assert done.returncode == 1
+        assert f'install it with: pip install "memslot[{command}]"' in done.stderr
 
 
 def test_a_slot_whose_plugin_is_missing_says_which_extra_brings_it(openai: Environment) -> None:

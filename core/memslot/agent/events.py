@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 ChatType = Literal["direct", "group", "channel"]
+"""Who listens to a conversation: one person, a group, or a channel."""
 CHAT_TYPES: tuple[ChatType, ...] = get_args(ChatType)
 
 Message = Mapping[str, Any]

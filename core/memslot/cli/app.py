@@ -14,7 +14,6 @@ from memslot.cli.plugin_commands import list_plugin_commands, load_plugin_comman
 
 BUILT_IN = {
     "init": ("memslot.cli.init", "Make a home, a config and a workspace to start with."),
-    "chat": ("memslot.cli.chat", "Talk with a model that has this memory."),
     "run": ("memslot.cli.run", "Show what an agent would be given for a prompt."),
     "plugins": ("memslot.cli.plugins", "List, switch, install, check and write plugins."),
     "embed": ("memslot.cli.embed", "Ask embedding providers what they can do."),
@@ -94,7 +93,6 @@ def app(**_: Any) -> None:
     \b
     Examples:
       memslot init                          make ~/.memslot with a config and a workspace
-      memslot chat                          talk with a model that has this memory
       memslot run "what did we decide?"     see what an agent would be given
       memslot plugins list                  see what is installed, and why it runs or not
       memslot --agent work memory status    another agent's memory

@@ -40,7 +40,7 @@ def list_plugin_commands() -> dict[str, tuple[str, str]]:
 
 
 def load_plugin_command(ctx: click.Context, name: str) -> click.Command | None:
-    """The command of that name, with its plugin loaded; None where no plugin has ever heard of it.
+    """The command of that name, with its plugin loaded; None where no known plugin has it.
 
     Raises ConfigError, or a ClickException that says why the plugin that has it does not run.
     """
@@ -53,6 +53,12 @@ def load_plugin_command(ctx: click.Context, name: str) -> click.Command | None:
             raise click.ClickException(
                 f'"{name}" comes with the plugin {plugin.id}, which does not run: {reason}; '
                 f"switch it on with: memslot plugins enable {plugin.id}"
+            )
+        from memslot.plugins.hints import install_command_for
+
+        if install := install_command_for(name):
+            raise click.ClickException(
+                f'"{name}" comes with a plugin that is not installed; install it with: {install}'
             )
         return None
     return _load(ctx, owner.id, name)

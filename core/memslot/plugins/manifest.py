@@ -20,7 +20,7 @@ MAX_BYTES = 256 * 1024
 ID_PATTERN = r"^[a-z0-9][a-z0-9-]{0,63}$"
 RESERVED_COMMANDS = frozenset(
     {
-        *("init", "chat", "run", "plugins", "embed", "config", "sessions", "import", "doctor", "paths", "trust"),
+        *("init", "run", "plugins", "embed", "config", "sessions", "import", "doctor", "paths", "trust"),
         "completion",
     }
 )

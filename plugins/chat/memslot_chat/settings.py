@@ -1,0 +1,128 @@
+"""Model, address, key and context window: from the options, then the config, then the environment."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
+
+from memslot import redact
+
+from memslot_chat.errors import ChatSettingsError
+
+if TYPE_CHECKING:
+    from memslot import Config
+
+KEY_NAME = "OPENAI_API_KEY"
+_HOW = """
+  A service, with its key in OPENAI_API_KEY:
+    memslot config set agents.defaults.baseUrl https://api.openai.com/v1
+    memslot config set agents.defaults.model gpt-5-mini
+  Ollama on this machine, without a key:
+    memslot config set agents.defaults.baseUrl http://localhost:11434/v1
+    memslot config set agents.defaults.model qwen3"""
+_PATH = "/chat/completions"
+_REDACTED = "[redacted]"
+_PIECE = 8
+"""A server that shortens a key when it names it shows about this much of it at a time."""
+
+
+@dataclass(frozen=True)
+class Service:
+    """An OpenAI-compatible chat API as messages name it; nothing secret is in its text form."""
+
+    base_url: str = field(repr=False)
+    model: str
+    key: str | None = field(default=None, repr=False)
+
+    def __str__(self) -> str:
+        return f"the chat endpoint at {self.address}"
+
+    @property
+    def address(self) -> str:
+        """The base URL without what may be secret in it."""
+        parts = urlsplit(self.base_url)
+        host = parts.hostname or ""
+        place = f"[{host}]" if ":" in host else host
+        return urlunsplit((parts.scheme, f"{place}:{parts.port}" if parts.port else place, parts.path, "", ""))
+
+    @property
+    def chat_url(self) -> str:
+        """Where a request goes; a query in the base URL, such as an API version, stays at its end."""
+        parts = urlsplit(self.base_url)
+        path = parts.path.rstrip("/")
+        return urlunsplit(parts._replace(path=path if path.endswith(_PATH) else path + _PATH, fragment=""))
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is this very machine, to which no proxy leads."""
+        host = urlsplit(self.base_url).hostname or ""
+        try:
+            return host == "localhost" or ipaddress.ip_address(host).is_loopback
+        except ValueError:
+            return False
+
+    def hide(self, text: str) -> str:
+        """A text without the key, without longer pieces of it, and without whatever else looks like one."""
+        parts = urlsplit(self.base_url)
+        for secret in {self.key or "", unquote(parts.password or "")} - {""}:
+            for form in (secret, quote(secret, safe="")):
+                text = _without(text, form)
+        return redact(text)
+
+
+def _without(text: str, secret: str) -> str:
+    text = text.replace(secret, _REDACTED) if len(secret) >= 4 else text
+    at = 0
+    while at <= len(text) - _PIECE:
+        if text[at : at + _PIECE] not in secret:
+            at += 1
+            continue
+        end = at + _PIECE
+        while end < len(text) and text[at : end + 1] in secret:
+            end += 1
+        text = text[:at] + _REDACTED + text[end:]
+        at += len(_REDACTED)
+    return text
+
+
+@dataclass(frozen=True)
+class ChatSettings:
+    """What a chat needs to know of its model."""
+
+    service: Service
+    context_window: int
+
+
+def chat_settings(
+    config: Config, agent_id: str, env: Mapping[str, str], *, model: str | None = None, base_url: str | None = None
+) -> ChatSettings:
+    """The settings of an agent's chat; a ChatSettingsError says how to set what is missing."""
+    defaults, agent = config.agents.defaults, config.agent(agent_id)
+    chosen = _first(model, agent.model if agent else None, defaults.model)
+    address = _first(base_url, defaults.base_url).rstrip("/")
+    missing = [name for name, value in (("model", chosen), ("base URL", address)) if not value]
+    if missing:
+        raise ChatSettingsError(f"No {' and no '.join(missing)} of a chat endpoint is configured; set it with{_HOW}")
+    try:
+        parts = urlsplit(address)
+        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        is_address = False
+    if not is_address:
+        raise ChatSettingsError(
+            "agents.defaults.baseUrl (or --base-url) is not an address that begins with http:// or https://; "
+            "write it like https://api.openai.com/v1"
+        )
+    key = _first(defaults.api_key, env.get(KEY_NAME))
+    if key and not (key.isascii() and key.isprintable() and " " not in key):
+        raise ChatSettingsError(
+            f"The key in agents.defaults.apiKey or {KEY_NAME} holds a space or a letter that no key has; copy it again"
+        )
+    return ChatSettings(Service(address, chosen, key or None), defaults.context_window)
+
+
+def _first(*values: str | None) -> str:
+    return next((value.strip() for value in values if value and value.strip()), "")
