@@ -99,6 +99,7 @@ if TYPE_CHECKING:
     from memslot.sessions.record import SessionRecord as SessionRecord
     from memslot.sessions.store import SessionStore as SessionStore
     from memslot.sessions.summary import SessionSummary as SessionSummary
+    from memslot.sessions.times import to_ms as to_ms
     from memslot.sessions.transcript import Transcript as Transcript
     from memslot.storage.atomic import FileStamp as FileStamp
     from memslot.storage.atomic import atomic_file as atomic_file
@@ -109,6 +110,8 @@ if TYPE_CHECKING:
     from memslot.storage.lock import note_lock as note_lock
     from memslot.text import clean_lines as clean_lines
     from memslot.text import one_line as one_line
+    from memslot.threads import SingleFlight as SingleFlight
+    from memslot.threads import StillRunningError as StillRunningError
     from memslot.tools import Tool as Tool
     from memslot.tools import ToolCall as ToolCall
     from memslot.tools import ToolResult as ToolResult
@@ -187,7 +190,9 @@ _HOMES = {
     "storage.atomic": ["FileStamp", "atomic_file", "file_stamp", "write_file"],
     "storage.folder": ["make_private_dir"],
     "storage.lock": ["file_lock", "note_lock"],
+    "sessions.times": ["to_ms"],
     "text": ["clean_lines", "one_line"],
+    "threads": ["SingleFlight", "StillRunningError"],
     "tools": ["Tool", "ToolCall", "ToolResult"],
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}

@@ -72,7 +72,9 @@ PUBLIC = [
     "SessionRecord",
     "SessionStore",
     "SessionSummary",
+    "SingleFlight",
     "SlotError",
+    "StillRunningError",
     "Tool",
     "ToolArgumentsError",
     "ToolCall",
@@ -110,6 +112,7 @@ PUBLIC = [
     "say_done",
     "say_warning",
     "strip_recalled",
+    "to_ms",
     "without_starter",
     "write_file",
 ]

@@ -11,8 +11,8 @@ from memslot.agent.events import Message, RunInfo
 from memslot.agent.spool import Spool, SpoolEntry, SpoolError
 from memslot.diagnostics import Diagnostics
 from memslot.errors import HookError
-from memslot.plugins.executor import start_thread
 from memslot.plugins.hooks import HookRunner
+from memslot.threads import start_thread
 
 HOOK = "agent_end"
 _POLL_SECONDS = 0.2

@@ -13,10 +13,11 @@ from memslot.embeddings.long_texts import cut, weighted_mean
 from memslot.embeddings.retrying import RetryPolicy, call_with_retries
 from memslot.embeddings.tokens import estimate_tokens
 from memslot.embeddings.vectors import unit_rows
-from memslot.embeddings.waiting import LOOK_SECONDS, Stop, call_within
+from memslot.embeddings.waiting import LOOK_SECONDS, Stop
 from memslot.errors import InputTooLargeError, MemslotError, ProviderBusyError, ProviderError
 from memslot.memory.redact import redact
 from memslot.text import one_line
+from memslot.threads import call_within
 
 if TYPE_CHECKING:
     from memslot.embeddings.contract import Vector

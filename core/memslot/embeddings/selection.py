@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from memslot.diagnostics import describe_error
 from memslot.embeddings.contract import EmbeddingProvider, EmbeddingProviderSpec, ProviderOptions, misfit
-from memslot.embeddings.waiting import call_within
 from memslot.errors import NameClashError, UnknownProviderError
 from memslot.text import one_line
+from memslot.threads import call_within
 
 if TYPE_CHECKING:
     from memslot.config.search_model import MemorySearch

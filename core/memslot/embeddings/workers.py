@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from memslot.embeddings.waiting import LOOK_SECONDS, Stop
 from memslot.errors import EmbeddingCancelledError
-from memslot.plugins.executor import start_thread
+from memslot.threads import start_thread
 
 Job = TypeVar("Job")
 Value = TypeVar("Value")

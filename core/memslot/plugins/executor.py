@@ -17,6 +17,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from memslot.threads import start_thread
+
 if TYPE_CHECKING:
     import asyncio
 
@@ -32,19 +34,6 @@ class OutOfTime(Exception):
 
 class NotStarted(Exception):
     """A call was not begun; the message says why."""
-
-
-def start_thread(work: Callable[[], Any], name: str) -> None:
-    """Run something in a daemon thread; raises RuntimeError where there can be no more threads.
-
-    Python 3.12.0 and 3.12.1 start none once the program's last line has run: there the work is done at once.
-    """
-    try:
-        threading.Thread(target=work, name=name, daemon=True).start()
-    except RuntimeError as error:
-        if "interpreter shutdown" not in str(error):
-            raise
-        work()
 
 
 class Call:

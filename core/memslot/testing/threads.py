@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from memslot.threads import call_within
+
 Value = TypeVar("Value")
 THREADS = 8
 _PATIENCE_SECONDS = 120.0
@@ -13,22 +15,19 @@ _PATIENCE_SECONDS = 120.0
 
 def within(seconds: float, what: str, job: Callable[[], Value]) -> Value:
     """Do a job in a thread of its own and give its value, or raise its error; fail where it takes longer."""
-    values: list[Value] = []
-    errors: list[BaseException] = []
+    done = threading.Event()
 
-    def work() -> None:
+    def work() -> Value:
         try:
-            values.append(job())
-        except BaseException as error:
-            errors.append(error)
+            return job()
+        finally:
+            done.set()
 
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    thread.join(seconds)
-    assert not thread.is_alive(), f"{what} did not come back within {seconds:g} s"
-    if errors:
-        raise errors[0]
-    return values[0]
+    try:
+        return call_within(seconds, work)
+    except TimeoutError:
+        assert done.is_set(), f"{what} did not come back within {seconds:g} s"
+        raise
 
 
 def all_at_once(jobs: Sequence[Callable[[], Value]]) -> list[Value]:

@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
-from memslot import ProviderError
+from memslot import ProviderError, one_line
 
-from memslot_embed_providers.failures import message_of, one_line
+from memslot_embed_providers.failures import message_of
 from memslot_embed_providers.jsonl import Results, parsed, result_of
 from memslot_embed_providers.service import Service
 

@@ -10,11 +10,10 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from memslot import InputTooLargeError, ProviderBusyError, ProviderError, ProviderRefusedError
+from memslot import InputTooLargeError, ProviderBusyError, ProviderError, ProviderRefusedError, one_line
 
 from memslot_embed_providers.service import Service
 
-_LONGEST = 300
 _BUSY = {408, 409, 425, 429}
 _TOO_LARGE = {400, 413, 422, 500}  # older Ollama servers say 500
 _QUOTA = re.compile(
@@ -63,11 +62,6 @@ def failure_of(service: Service, status: int, headers: Mapping[str, str], body: 
 def cut_short(service: Service, what: str) -> ProviderBusyError:
     """The error for a connection that failed, broke off or took too long."""
     return ProviderBusyError(f"{service} {service.hide(one_line(what))}")
-
-
-def one_line(text: str) -> str:
-    folded = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return folded if len(folded) <= _LONGEST else folded[: _LONGEST - 1] + "…"
 
 
 def message_of(tree: Any) -> str:

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import IO, Any
 
-from memslot import InputTooLargeError, ProviderError
+from memslot import InputTooLargeError, ProviderError, one_line
 
-from memslot_embed_providers.failures import message_of, one_line
+from memslot_embed_providers.failures import message_of
 from memslot_embed_providers.service import Service
 from memslot_embed_providers.vectors import Floats, read_rows
 

@@ -36,9 +36,3 @@ class ChangedMeanwhileError(StoreError):
 
 class TransferError(StoreError):
     """A file to import is not what an export writes."""
-
-
-def one_line(text: str, limit: int = 400) -> str:
-    """Fold somebody else's message into one printable line."""
-    folded = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return folded if len(folded) <= limit else folded[: limit - 1] + "…"

@@ -19,10 +19,11 @@ from memslot import (
     MemslotError,
     PluginContext,
     Session,
+    SingleFlight,
+    StillRunningError,
     redact,
 )
 
-from memslot_memory_lancedb.budget import Busy, Patience
 from memslot_memory_lancedb.capturing import AutoCapture, CaptureRules
 from memslot_memory_lancedb.decisions import DecisionLog
 from memslot_memory_lancedb.embedding.choice import choose_by
@@ -80,7 +81,7 @@ class LanceMemory:
         self.auto_capture = AutoCapture(self.remembering, self.log, capture)
         self.upkeep = Upkeep(self.store, self.embedder, keep=history)
         self.history = history
-        self._looking: Patience[_Seen] = Patience("status")
+        self._looking: SingleFlight[_Seen] = SingleFlight("status")
 
     def search(self, query: str, *, max_results: int | None = None) -> MemorySearchOutcome:
         """Memories that fit a query, best first."""
@@ -142,7 +143,7 @@ class LanceMemory:
         """How it is; a store that hangs is waited for a few seconds, once."""
         try:
             seen = self._looking.call(STATUS_SECONDS, self._look)
-        except (TimeoutError, Busy):
+        except (TimeoutError, StillRunningError):
             seen = _Seen({}, {}, (f"{self.store.database.place} does not answer",))
         except MemslotError as error:
             seen = _Seen({}, {}, (str(error),))

@@ -7,10 +7,10 @@ import threading
 import time
 from datetime import timedelta
 
-from memslot import EmbeddingCancelledError, MemslotError
+from memslot import EmbeddingCancelledError, MemslotError, one_line
 
 from memslot_memory_lancedb.embedding.embedder import Embedder
-from memslot_memory_lancedb.errors import StoreAwayError, one_line
+from memslot_memory_lancedb.errors import StoreAwayError
 from memslot_memory_lancedb.store.growth import compact, is_compaction_due, is_index_due, make_index
 from memslot_memory_lancedb.store.predicate import WAITING
 from memslot_memory_lancedb.store.reembed import fill_waiting, is_due, may_begin_unasked, reembed

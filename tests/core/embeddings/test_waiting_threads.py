@@ -6,7 +6,7 @@ import multiprocessing
 import threading
 
 import pytest
-from memslot.embeddings.waiting import call_within
+from memslot.threads import call_within
 
 
 def test_calls_one_after_the_other_share_a_thread() -> None:

@@ -7,9 +7,9 @@ from typing import Any
 
 import httpx2
 import openai
-from memslot import ProviderError
+from memslot import ProviderError, one_line
 
-from memslot_embed_providers.failures import failure_of, one_line
+from memslot_embed_providers.failures import failure_of
 from memslot_embed_providers.http import CarefulClient, Reply, failure_of_transport, limits, read_json
 from memslot_embed_providers.service import Service
 

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from codecs import BOM_UTF8
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from memslot import redact, strip_recalled
+from memslot import redact, strip_recalled, to_ms
 
 _SPEAKERS = {"user": "User", "assistant": "Assistant"}
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_MILLISECONDS_FROM = 1e11
-"""Epoch numbers from here on are milliseconds: in seconds they would lie past the year 5000."""
-_LATEST = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
 
 
 class Spoken(NamedTuple):
@@ -93,19 +88,5 @@ def _clean(text: str) -> str:
 
 
 def _first_time(*stamps: object) -> float | None:
-    return next((time for time in map(_epoch, stamps) if time is not None), None)
-
-
-def _epoch(stamp: object) -> float | None:
-    """Seconds since 1970 of an ISO date, or of a number of seconds or milliseconds; no zone means UTC."""
-    if isinstance(stamp, str):
-        try:
-            moment = datetime.fromisoformat(stamp)
-            seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-        except (ValueError, OverflowError):
-            return None
-    elif isinstance(stamp, int | float) and not isinstance(stamp, bool) and abs(stamp) < 1e15:
-        seconds = stamp / 1000 if stamp >= _MILLISECONDS_FROM else float(stamp)
-    else:
-        return None
-    return seconds if math.isfinite(seconds) and 0 < seconds < _LATEST else None
+    moment = next((moment for moment in map(to_ms, stamps) if moment is not None), None)
+    return None if moment is None else moment / 1000

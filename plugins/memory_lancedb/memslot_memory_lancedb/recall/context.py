@@ -6,10 +6,8 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from memslot import fence, redact
+from memslot import SingleFlight, StillRunningError, fence, one_line, redact
 
-from memslot_memory_lancedb.budget import Busy, Patience
-from memslot_memory_lancedb.errors import one_line
 from memslot_memory_lancedb.memories import Found
 from memslot_memory_lancedb.recall.finding import Recalled, Recalling
 from memslot_memory_lancedb.recall.noise import NoiseLevel
@@ -50,7 +48,7 @@ class AutoRecall:
         self._limits = limits
         self._prepare = prepare
         self._tell = tell
-        self._patience: Patience[list[Found]] = Patience("auto-recall")
+        self._patience: SingleFlight[list[Found]] = SingleFlight("auto-recall")
         self.problem: str | None = None
         """Why the last recall gave nothing, if it failed; None once one has worked."""
 
@@ -64,7 +62,7 @@ class AutoRecall:
         except TimeoutError:
             said = f"nothing was recalled: embedder and store did not answer within {self._limits.seconds:g} s"
             return self._give_up(said)
-        except Busy:
+        except StillRunningError:
             return self._give_up("nothing was recalled: an earlier recall still waits for embedder or store")
         except Exception as error:
             return self._give_up(f"nothing was recalled: {error}")

@@ -6,9 +6,9 @@ import contextlib
 import re
 from collections.abc import Iterator
 
-from memslot import redact
+from memslot import one_line, redact
 
-from memslot_memory_lancedb.errors import StoreAwayError, StoreDamagedError, StoreError, one_line
+from memslot_memory_lancedb.errors import StoreAwayError, StoreDamagedError, StoreError
 
 _SOURCE = re.compile(r",?\s*/\S*\.rs:\d+(:\d+)?|, location: Location \{.*?\}|, backtrace: \w+")
 """Places in Rust sources, which help nobody who reads the sentence."""
