@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -233,9 +234,7 @@ def assert_like_fresh(world: World, manager: MemoryManager, scratch: Path, **set
     report = manager.sync()
     assert report.complete
     assert not report.problems, report.problems
-    fresh_place = type(world.place)(
-        world.place.agent_id, world.place.workspace, world.place.sessions_dir, scratch / "fresh.sqlite"
-    )
+    fresh_place = replace(world.place, index_file=scratch / "fresh.sqlite")
     shutil.rmtree(scratch, ignore_errors=True)
     fresh = make_manager(fresh_place, DigestProvider(), **settings)
     try:
