@@ -93,9 +93,11 @@ if TYPE_CHECKING:
     from memslot.memory.contract import MemoryStatus as MemoryStatus
     from memslot.memory.fence import fence as fence
     from memslot.memory.fence import strip_recalled as strip_recalled
-    from memslot.memory.redact import redact as redact
-    from memslot.memory.redact import redact_lines as redact_lines
+    from memslot.visible import visible as visible
     from memslot.plugins.context import PluginContext as PluginContext
+    from memslot.redaction.redact import find_secrets as find_secrets
+    from memslot.redaction.redact import redact as redact
+    from memslot.redaction.redact import redact_lines as redact_lines
     from memslot.sessions.record import SessionRecord as SessionRecord
     from memslot.sessions.store import SessionStore as SessionStore
     from memslot.sessions.summary import SessionSummary as SessionSummary
@@ -181,8 +183,9 @@ _HOMES = {
     "memory.contract": ["Memory", "MemoryHit", "MemorySearchOutcome", "MemoryStatus"],
     "memory.fence": ["fence", "strip_recalled"],
     "config.starter": ["without_starter"],
-    "memory.redact": ["redact", "redact_lines"],
+    "visible": ["visible"],
     "plugins.context": ["PluginContext"],
+    "redaction.redact": ["find_secrets", "redact", "redact_lines"],
     "sessions.record": ["SessionRecord"],
     "sessions.store": ["SessionStore"],
     "sessions.summary": ["SessionSummary"],

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from memslot.memory.redact import redact
+from memslot.redaction.redact import redact
 from memslot.text import one_line
 
 _KEPT = 1000

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from memslot.agent.events import CHAT_TYPES
 from memslot.diagnostics import describe_error
 from memslot.errors import ToolArgumentsError, ToolError
+from memslot.visible import visible, visible_data
 from memslot.text import one_line
 
 if TYPE_CHECKING:
@@ -170,14 +171,15 @@ class Tool:
         if isinstance(value, ToolResult):
             if not isinstance(value.text, str):
                 raise ToolError(f"it returned a ToolResult whose text is {type(value.text).__name__}")
-            return self._limit(self._limit_data(value))
+            seen = dataclasses.replace(value, text=visible(value.text), data=visible_data(value.data))
+            return self._limit(self._limit_data(seen))
         if value is None:
             value = "done"
         if isinstance(value, str):
-            return self._limit(ToolResult(value))
+            return self._limit(ToolResult(visible(value)))
         from pydantic_core import to_jsonable_python
 
-        data = to_jsonable_python(value, by_alias=True, inf_nan_mode="null", serialize_unknown=True)
+        data = visible_data(to_jsonable_python(value, by_alias=True, inf_nan_mode="null", serialize_unknown=True))
         return self._limit(ToolResult(json.dumps(data, ensure_ascii=False, allow_nan=False), data))
 
     def _limit(self, result: ToolResult) -> ToolResult:

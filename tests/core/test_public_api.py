@@ -95,6 +95,7 @@ PUBLIC = [
     "fence",
     "file_lock",
     "file_stamp",
+    "find_secrets",
     "hookimpl",
     "is_silent_reply",
     "key_of",
@@ -113,6 +114,7 @@ PUBLIC = [
     "say_warning",
     "strip_recalled",
     "to_ms",
+    "visible",
     "without_starter",
     "write_file",
 ]

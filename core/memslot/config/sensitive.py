@@ -8,23 +8,42 @@ from collections.abc import Collection
 from typing import Any
 
 from memslot.config.keypath import KeyPath, format_key
+from memslot.redaction.names import is_secret_name
+from memslot.redaction.redact import find_secrets
 
 HIDDEN = "***"
 LONGEST = 60
 
-_SECRET_NAMES = ("apikey", "secret", "password", "passwd", "authorization", "credential", "privatekey")
-# What a key looks like when it was put where no key belongs.
-_SECRET_VALUES = re.compile(
-    r"\b(?:sk|pk|rk|ghp|gho|pat|xox[abprs])[-_][A-Za-z0-9]|AIza|\beyJ|(?i:bearer )|://[^/\s]*:[^/\s]*@"
+# A setting is shown to people: what begins like a key is hidden even where it is too short to be one.
+_BEGINS_LIKE_ONE = re.compile(
+    r"(?i:bearer )\s*\S+|\b(?:sk|pk|rk|ghp|gho|pat|xox[abprs])[-_][A-Za-z0-9]\S*"
+    r"|AIza\S*|\beyJ\S*"
 )
+_QUERY_VALUE = re.compile(r"(?<=[?&])([^=&#\s]{1,64})=([^&#\s]+)")
+_QUERY_NAMES = ("key", "sig", "signature", "auth", "code", "pwd", "pass")
 
 
 def is_secret_key(path: KeyPath) -> bool:
     """Whether the value at this path must never be printed."""
-    names = [re.sub(r"[^a-z]", "", step.lower()) for step in path if isinstance(step, str)]
-    if "headers" in names[:-1]:
+    names = [step for step in path if isinstance(step, str)]
+    if any(name.lower() == "headers" for name in names[:-1]):
         return True
-    return any(_is_secret_name(name) for name in names)
+    return any(is_secret_name(name) for name in names)
+
+
+def without_secrets(text: str) -> str:
+    """A text with `***` for every secret in it: keys put where none belongs, passwords and keys inside URLs."""
+    for start, end in reversed(find_secrets(text)):
+        text = text[:start] + HIDDEN + text[end:]
+    text = _BEGINS_LIKE_ONE.sub(HIDDEN, text)
+    if "://" in text:
+        text = _QUERY_VALUE.sub(_hide_query_value, text)
+    return text
+
+
+def _hide_query_value(match: re.Match[str]) -> str:
+    is_secret = match[1].lower() in _QUERY_NAMES or is_secret_name(match[1])
+    return f"{match[1]}={_reference_or_hidden(match[2])}" if is_secret else match[0]
 
 
 def shown(value: Any, path: KeyPath, *, hide: bool = False) -> str:
@@ -35,8 +54,8 @@ def shown(value: Any, path: KeyPath, *, hide: bool = False) -> str:
         return "a list"
     if value is not None and not isinstance(value, bool) and (hide or is_secret_key(path)):
         return HIDDEN
-    if isinstance(value, str) and _SECRET_VALUES.search(value):
-        return HIDDEN
+    if isinstance(value, str):
+        value = without_secrets(value)
     try:
         text = json.dumps(value, ensure_ascii=False, default=str)
     except ValueError:  # an integer with more digits than Python is willing to print
@@ -53,8 +72,8 @@ def masked(tree: Any, path: KeyPath = (), *, also: Collection[str] = ()) -> Any:
         return {key: masked(value, (*path, key), also=also) for key, value in tree.items()}
     if isinstance(tree, list | tuple):
         return [masked(value, (*path, index), also=also) for index, value in enumerate(tree)]
-    if isinstance(tree, str) and tree and (is_secret_key(path) or _SECRET_VALUES.search(tree)):
-        return _reference_or_hidden(tree)
+    if isinstance(tree, str) and tree:
+        return _reference_or_hidden(tree) if is_secret_key(path) else without_secrets(tree)
     return tree
 
 
@@ -62,8 +81,3 @@ def _reference_or_hidden(value: Any) -> str:
     """`${NAME}` names a secret and does not hold it."""
     is_reference = isinstance(value, str) and re.fullmatch(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}", value)
     return str(value) if is_reference else HIDDEN
-
-
-def _is_secret_name(name: str) -> bool:
-    # `tokens` counts things (chunking.tokens); a `token` opens doors.
-    return any(word in name for word in _SECRET_NAMES) or bool(re.search(r"token(?!s)", name))

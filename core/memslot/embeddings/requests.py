@@ -15,7 +15,7 @@ from memslot.embeddings.tokens import estimate_tokens
 from memslot.embeddings.vectors import unit_rows
 from memslot.embeddings.waiting import LOOK_SECONDS, Stop
 from memslot.errors import InputTooLargeError, MemslotError, ProviderBusyError, ProviderError
-from memslot.memory.redact import redact
+from memslot.redaction.redact import redact
 from memslot.text import one_line
 from memslot.threads import call_within
 

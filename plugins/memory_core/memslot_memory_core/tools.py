@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from memslot import Session, Tool, ToolCall, ToolResult
+from memslot import Session, Tool, ToolCall, ToolResult, find_secrets, strip_recalled
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
@@ -64,6 +64,12 @@ def _readable_part(backend: Backend, args: GetArguments, session: Session) -> Fi
         lines = max(1, min(lines - 1, lines * _MOST_CHARS // len(part.text)))
 
 
+def _redaction_note(text: str) -> dict[str, Any]:
+    """Says that secrets were taken out of a text before it was written."""
+    count = len(find_secrets(strip_recalled(text)))
+    return {"redacted": count, "notice": "secrets were replaced by [redacted]; notes do not keep them"} if count else {}
+
+
 def make_tools(backend: Callable[[], Backend], citations: Citations, workspace: Path) -> list[Tool]:
     """The tools of one agent; the memory behind them is opened at the first call."""
 
@@ -83,7 +89,7 @@ def make_tools(backend: Callable[[], Backend], citations: Citations, workspace: 
     def write(args: WriteArguments) -> dict[str, Any]:
         path = append_note(workspace, args.text, args.target, args.section)
         backend().request_sync()
-        return {"path": path, "written": True}
+        return {"path": path, "written": True, **_redaction_note(args.text)}
 
     return [
         Tool(

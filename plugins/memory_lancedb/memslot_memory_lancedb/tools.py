@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any, Literal
 
-from memslot import MemslotError, Tool, ToolCall, ToolResult, redact
+from memslot import MemslotError, Tool, ToolCall, ToolResult, find_secrets, redact, strip_recalled
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
@@ -67,7 +67,7 @@ def make_tools(memory: LanceMemory, chat_types: tuple[Any, ...] | None = None) -
             args.text, importance=args.importance, category=args.category, origin=Origin(call.session.id, "")
         )
         memory.upkeep.nudge()
-        return _kept(kept)
+        return _kept(kept, args.text)
 
     def update(args: UpdateArguments) -> Any:
         if args.text is None and args.importance is None and args.category is None:
@@ -76,7 +76,7 @@ def make_tools(memory: LanceMemory, chat_types: tuple[Any, ...] | None = None) -
             args.memory_id, text=args.text, importance=args.importance, category=args.category
         )
         memory.upkeep.nudge()
-        return _kept(kept)
+        return _kept(kept, args.text or "")
 
     def forget(args: ForgetArguments) -> Any:
         if args.memory_id is not None:
@@ -169,7 +169,7 @@ def _shown(found: Found) -> dict[str, Any]:
     }
 
 
-def _kept(kept: Kept) -> dict[str, Any]:
+def _kept(kept: Kept, said: str) -> dict[str, Any]:
     memory = kept.memory
     if kept.action == "duplicate":
         return {
@@ -195,6 +195,8 @@ def _kept(kept: Kept) -> dict[str, Any]:
         }
     if kept.warning:
         result["warning"] = kept.warning
+    if count := len(find_secrets(strip_recalled(said))):
+        result.update(redacted=count, notice="secrets were replaced by [redacted]; memories do not keep them")
     return result
 
 

@@ -1,0 +1,141 @@
+"""Names that tell of a secret, in several languages, and what stands between a name and its value."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from memslot.redaction.values import Kind
+
+_PASSWORD = (
+    *("password", "passwd", "passwort", "passphrase", "passcode", "pwd", "kennwort", "contraseña", "contrasena"),
+    *("contrasenya", "senha", "palavra-passe", "mot de passe", "mdp", "hasło", "haslo", "heslo", "wachtwoord"),
+    *("lösenord", "losenord", "salasana", "adgangskode", "passord", "parola", "şifre", "sifre", "jelszó", "parool"),
+    *("пароль", "密码", "密碼", "口令", "パスワード", "暗証番号", "비밀번호", "암호", "رمز عبور", "كلمة المرور"),
+    *("mật khẩu", "kata sandi", "รหัสผ่าน", "पासवर्ड"),
+    *("pass", "pw"),
+)
+_TOKEN = (
+    *("secret", "token", "clé api", "clef api", "jeton", "токен", "секретный ключ", "api-ключ"),
+    *("密钥", "秘钥", "密鑰", "令牌", "トークン", "シークレット", "apiキー", "api 키", "토큰", "비밀 ?키"),
+    *("api[ -]?schlüssel", "chave de api", "clave de api", "clave secreta", "credentials?", "cookie"),
+    *("jsessionid", "phpsessid", "sessionid", "sessid", r"connect\.sid", "asp.net_sessionid", "_auth"),
+    *("authorization", "x-amz-signature"),
+)
+_KEY = ("key", "auth", "sig", "clave", "chave", "ключ", "session[ _-]?id", "mnemonic", "seed[ _-]?phrase")
+
+_OF_SECRETS = re.compile(
+    r"(?:api|access|private|priv|master|signing|encryption|encrypt|decryption|license|licence|app|account|storage"
+    r"|subscription|consumer|service|client|shared|function|deploy|admin|root|webhook|crypt|hmac|jwt|auth|session"
+    r"|server|bot|secret)[ _.-]?$"
+)
+"""What stands before `key` where it opens something."""
+
+# A part of a name that makes it the name of something else: of what is told about a secret, or of another key.
+_OTHER_TAIL_TEXT = """
+    hash hashes hashed url uri file path dir name names id ids type types count limit limits length size min max
+    expires expiry expiration expired lifetime ttl age at on in algorithm algo policy hint hints field label env var
+    variable ref reference usage used budget per window endpoint issuer header prefix suffix format manager store
+    storage provider reset change changed rotation strength version index arn required enabled disabled
+"""
+_OTHER_TAIL = frozenset(_OTHER_TAIL_TEXT.split())
+_OTHER_HEAD_TEXT = """
+    primary foreign public pub partition sort cache row hash idempotency composite unique natural object hot arrow
+    shortcut lookup dict map redis s3 room house first second third last next max min total num count per input
+    output no without csrf
+"""
+_OTHER_HEAD = frozenset(_OTHER_HEAD_TEXT.split())
+_SPLIT = re.compile(r"[^\W_]+")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+_STEMS = (
+    *("pass", "pwd", "secret", "token", "key", "auth", "sess", "cookie", "credential", "sig", "pw", "kennwort", "mdp"),
+    *("contrase", "senha", "haslo", "heslo", "wachtwoord", "losenord", "salasana", "adgangskode", "paro", "sifre"),
+    *("kata sandi", "jeton", "clave", "chave", "mnemonic", "phrase", ".sid"),
+)
+
+
+@cache
+def _words() -> dict[str, list[tuple[str, str]]]:
+    """The words, with their groups, by letters that they always have."""
+    by_stem: dict[str, list[tuple[str, str]]] = {}
+    for group, words in ("password", _PASSWORD), ("token", _TOKEN), ("key", _KEY):
+        for word in words:
+            plain = word.replace("\\", "")
+            stem = next((stem for stem in _STEMS if stem in plain), re.split(r"[ ?\[]", plain)[0])
+            by_stem.setdefault(stem, []).append((group, word))
+    return by_stem
+
+
+@cache
+def _pattern(words: tuple[tuple[str, str], ...]) -> re.Pattern[str]:
+    of = {group: "|".join(word for other, word in words if other == group) for group in ("password", "token", "key")}
+    return re.compile("|".join(f"(?P<{group}>{joined})" for group, joined in of.items() if joined))
+
+
+def pattern(folded: str) -> re.Pattern[str] | None:
+    """The names that a folded text may hold; None where it holds none, as most texts do."""
+    is_ascii = folded.isascii()
+    found = [words for stem, words in _words().items() if not (is_ascii and not stem.isascii()) and stem in folded]
+    return _pattern(tuple(each for words in found for each in words)) if found else None
+
+
+@cache
+def gap() -> re.Pattern[str]:
+    """What may stand between a name and its value; on folded text, from where the name ends."""
+    close = r"""(?:\\?["'`]|\*{1,3}|_{1,2}|[\])])"""
+    links = "for|of|to|on|at|in|de|del|da|do|du|für|fur|zu|от|для|к"
+    words = rf"(?:[ ](?:{links})[ ][^\n:=|：]{{1,40}}?|[ ]?[(（][^()\n]{{1,40}}[)）])"
+    return re.compile(
+        rf"""
+        (?P<more>{words})?{close}{{0,4}}(?:
+          (?P<equals>\s{{0,3}}(?::=|={{1,3}}>?|=>|\?=)[ \t]*)
+        | (?P<colon>[ \t]*(?:->|→|—|–|:|：)(?:[*_]{{1,3}})?(?:[ \t]*[>|][+-]?[ \t]*)?(?:[ \t]|\n[ \t]{{0,8}})*)
+        | (?P<cell>[ \t]*\|[ \t]*)
+        | (?P<markup>>)
+        | (?P<attribute>[ ]value=(?=["']))
+        | (?P<verb>[ \t]+(?:is|ist|est|es|é|è|jest|je|is[ ]set[ ]to|это)[ \t]+|[ ]?(?:是|为|為|は|이|은|는)[ ]?)
+        | (?P<space>(?(more)(?!)|[ \t]{{1,4}}))
+        )
+        (?:[*_]{{1,3}}(?=\S))?(?:[@bru]{{1,2}}(?=["']))?(?P<quote>\\?["'`“„«「])?
+        """,
+        re.VERBOSE,
+    )
+
+
+def kind_of(name: str, at: int, word: str, kind: Kind, before: str) -> Kind | None:
+    """What an identifier with such a word at `at` tells, or nothing where it names something else.
+
+    `before` is the folded text before the word.
+    """
+    head, tail = name[:at], name[at + len(word) :]
+    opens = word == "key" and _OF_SECRETS.search(before) is not None
+    heads = [piece.lower() for part in _SPLIT.findall(head) for piece in _HUMP.split(part)]
+    tails = [piece.lower() for part in _SPLIT.findall(tail) for piece in _HUMP.split(part)]
+    if word.isascii() and tail[:1].islower() and tail[:1].isascii() and tails and tails[0] not in ("s", "en", "base"):
+        return None  # keyboard, tokenizer, passport, secretary
+    if any(piece in _OTHER_TAIL for piece in tails) or (tails[:1] == ["s"] and kind == "token" and word == "token"):
+        return None
+    glued = head[-1:].isalpha() and head[-1:].isascii() and word.isascii() and not name[at : at + 1].isupper()
+    if (
+        not opens
+        and word in ("pass", "pw", "key", "auth", "sig", "mdp", "pwd", "clave", "chave", "parola", "ключ")
+        and ((glued or (head[-1:].isupper() and name[at : at + 1].isupper())) and word != "pwd")
+    ):
+        return None  # compass, monkey, design
+    if kind != "password" and any(piece in _OTHER_HEAD for piece in heads[-2:]):
+        return None
+    if opens or (word == "key" and heads and name == name.upper()):
+        return "token"  # api_key, STRIPE_KEY
+    return kind
+
+
+_SETTINGS = ("apikey", "secret", "password", "passwd", "passphrase", "authorization", "credential", "privatekey")
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a setting of this name is a secret, whatever its value looks like."""
+    letters = re.sub(r"[^a-z]", "", name.lower())
+    # `tokens` counts things (chunking.tokens); a `token` opens doors.
+    return any(word in letters for word in _SETTINGS) or re.search(r"token(?!s)", letters) is not None

@@ -1,0 +1,66 @@
+"""Secrets that the words before them tell: headers, URLs, command lines, database statements."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from memslot.redaction.values import is_placeholder, is_wordy
+
+_LOOKED_AT = 128
+_IN_COMMAND = r"\s(?:[^\n|;]{0,200}?\s)?"
+_PHRASES: tuple[tuple[tuple[str, ...], str], ...] = (
+    (("bearer",), r"bearer\s{1,4}()(?=[a-z._~+/-]*\d)[a-z0-9._~+/-]{12,}=*"),
+    (
+        ("authorization",),
+        r"authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:basic|token|apikey|negotiate)\s{1,4}()[a-z0-9+/._=-]{8,}",
+    ),
+    (("://",), r"://[^\s:/@]{0,200}:()[^\s/\"'<>]{1,300}(?=@)"),
+    ((" -u", " --user"), r" (?:-u|--user)[ =]?[\"']?[\w.@+-]{1,64}:()[^\s\"']{3,}"),
+    (("mysql", "mariadb"), r"(?:mysql|mariadb)\w*\s[^\n|;]{0,200}?\s-p()[^\s\"'|;-][^\s\"'|;]{3,}"),
+    (
+        ("sshpass", "docker login", "podman login", "registry login"),
+        rf"(?:sshpass|(?:docker|podman|registry) login){_IN_COMMAND}-p[ =]?[\"']?()[^\s\"'-][^\s\"']{{3,}}",
+    ),
+    (("redis-cli",), rf"redis-cli{_IN_COMMAND}-a[ =]?[\"']?()[^\s\"']{{4,}}"),
+    (("login ",), r"login\s+\S{1,80}\s+(?:account\s+\S{1,80}\s+)?password\s+[\"']?()[^\s\"']{4,}"),
+    (("identified",), r"identified\s+(?:with\s+\S{1,40}\s+)?by\s+[\"']()[^\"'\n]{3,}"),
+    ((" password '", ' password "'), r"with\s+(?:encrypted\s+)?password\s+[\"']()[^\"'\n]{3,}"),
+    (("net user",), r"net user\s+\S{1,64}\s+()[^\s/*][^\s]{3,}"),
+    (
+        ("password-stdin",),
+        r"(?:echo|printf)\s+(?:-n\s+)?[\"']?()[^\s\"'$][^\s\"']{3,}(?=[\"']?\s*\|[^\n]{0,200}--password-stdin)",
+    ),
+    (("(password)",), r"(?<!\S)()[^\s()]{6,64}(?= \(password\))"),
+)
+"""What a folded text holds, and the pattern, whose empty group is where the secret begins."""
+_PGPASS_MARK = re.compile(r":(?:\d{2,5}|\*):[^:\s]{1,64}:[^:\s]{1,64}:\S")
+_PGPASS = re.compile(r"^[\w.*-]{1,80}:(?:\d{2,5}|\*):[^:\s]{1,64}:[^:\s]{1,64}:()[^\s:]\S{3,}$", re.MULTILINE)
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+def find_phrased(text: str, folded: str) -> Iterator[tuple[int, int]]:
+    patterns = [_compiled(pattern) for hints, pattern in _PHRASES if any(hint in folded for hint in hints)]
+    if _PGPASS_MARK.search(folded):
+        patterns.append(_PGPASS)
+    for pattern in patterns:
+        for match in pattern.finditer(folded):
+            start, end = match.start(1), match.end()
+            if not _stands_for_one(text[start : min(end, start + _LOOKED_AT)]):
+                yield start, end
+
+
+def _stands_for_one(value: str) -> bool:
+    if value.lower() in ("password", "pass", "passwd", "pw", "pwd", "secret"):
+        return True
+    return (
+        len(value) > 2
+        and is_placeholder(value)
+        and not value.isdigit()
+        and not (value.isalnum() and not is_wordy(value))
+    )
