@@ -23,7 +23,8 @@ _INVISIBLE = (
 
 @cache
 def _pattern() -> re.Pattern[str]:
-    return re.compile(rf"(?P<kept>{_KEPT})|(?P<line>[\u2028\u2029\x85])|(?P<half>[\ud800-\udfff])|{_INVISIBLE}")
+    breaks, halves = r"[\u2028\u2029\x85\x0b\x0c\x1c-\x1f]", r"[\ud800-\udfff]"
+    return re.compile(rf"(?P<kept>{_KEPT})|(?P<line>{breaks})|(?P<half>{halves})|{_INVISIBLE}")
 
 
 def visible(text: str) -> str:

@@ -49,7 +49,7 @@ def _replace(text: str, mark: str) -> str:
     spans = find(text)
     if not spans:
         return text
-    kept, at = [], 0
+    kept, at = list[str](), 0
     for start, end in spans:
         kept += text[at:start], mark
         at = end
