@@ -25,7 +25,7 @@ from typing import Any
 from memslot.agent.events import CHAT_TYPES, Message, RunInfo, Session
 from memslot.config.paths import Places, make_private_dir
 from memslot.errors import FileBusyError, MemslotError
-from memslot.memory.redact import redact
+from memslot.redaction.redact import redact
 
 VERSION = 1
 MAX_BYTES = 16 * 1024 * 1024
