@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from memslot.hookspecs import HOST_API as HOST_API
     from memslot.hookspecs import hookimpl as hookimpl
     from memslot.host import Host as Host
+    from memslot.invisible import visible as visible
     from memslot.memory.capabilities import CanForget as CanForget
     from memslot.memory.capabilities import CanList as CanList
     from memslot.memory.capabilities import CanRead as CanRead
@@ -93,7 +94,6 @@ if TYPE_CHECKING:
     from memslot.memory.contract import MemoryStatus as MemoryStatus
     from memslot.memory.fence import fence as fence
     from memslot.memory.fence import strip_recalled as strip_recalled
-    from memslot.visible import visible as visible
     from memslot.plugins.context import PluginContext as PluginContext
     from memslot.redaction.redact import find_secrets as find_secrets
     from memslot.redaction.redact import redact as redact
@@ -183,7 +183,7 @@ _HOMES = {
     "memory.contract": ["Memory", "MemoryHit", "MemorySearchOutcome", "MemoryStatus"],
     "memory.fence": ["fence", "strip_recalled"],
     "config.starter": ["without_starter"],
-    "visible": ["visible"],
+    "invisible": ["visible"],
     "plugins.context": ["PluginContext"],
     "redaction.redact": ["find_secrets", "redact", "redact_lines"],
     "sessions.record": ["SessionRecord"],

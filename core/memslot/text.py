@@ -20,7 +20,7 @@ def json_text(data: Any, encoding: str | None) -> str:
     """One JSON document for a stream; what it cannot show, and what could move its cursor, in escapes."""
     import json
 
-    from memslot.visible import escape_invisible
+    from memslot.invisible import escape_invisible
 
     is_unicode = (encoding or "utf-8").lower().startswith("utf")
     return escape_invisible(json.dumps(data, ensure_ascii=not is_unicode, indent=2, default=str))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from memslot.agent.events import CHAT_TYPES
 from memslot.diagnostics import describe_error
 from memslot.errors import ToolArgumentsError, ToolError
-from memslot.visible import visible, visible_data
+from memslot.invisible import visible, visible_data
 from memslot.text import one_line
 
 if TYPE_CHECKING:

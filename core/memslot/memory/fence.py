@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Iterable
 
-from memslot.visible import visible
+from memslot.invisible import visible
 
 TAG = "relevant-memories"
 NOTICE = (
