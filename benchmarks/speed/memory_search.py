@@ -29,7 +29,7 @@ def open_memory(folder: Path, provider: Vectors | None, index: str = "index", **
         return EmbeddingPipeline(provider, cache=cache), Selection(provider, provider.id, "measured with it")
 
     place = Place("main", folder, folder / "sessions", folder / f"{index}.sqlite")
-    return MemoryManager(place, MemorySearch.model_validate(settings), make)
+    return MemoryManager(place, MemorySearch.parse(settings), make)
 
 
 def measure_search(

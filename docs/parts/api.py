@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 import memslot
+from memslot.config.section import Section
 
 from parts import attributes, signatures
 
@@ -67,7 +68,8 @@ def _definition(tree: ast.Module, name: str) -> ast.ClassDef | ast.FunctionDef |
 
 def _class_line(node: ast.ClassDef, value: type) -> str:
     bases = [ast.unparse(base) for base in node.bases]
-    is_record = hasattr(value, "__dataclass_fields__") or hasattr(value, "_fields")
+    # The settings are listed on the page about the config.
+    is_record = (hasattr(value, "__dataclass_fields__") or hasattr(value, "_fields")) and not issubclass(value, Section)
     fields = [signatures.source(item) for item in node.body if isinstance(item, ast.AnnAssign) and is_record]
     head = f"class {node.name}({', '.join(bases)})" if bases else f"class {node.name}"
     if fields:

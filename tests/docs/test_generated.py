@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_args
 
@@ -23,11 +24,11 @@ from memslot import hookspecs
 from memslot.agent.events import Session
 from memslot.config.load import parse_config
 from memslot.config.model import Config
+from memslot.config.section import Section, camel_case
 from memslot.diagnostics import Diagnostics
 from memslot.plugins.context import PluginContext
 from memslot.plugins.hooks import HookRunner
 from memslot.testing import HostOpener, InlinePlugin
-from pydantic import BaseModel
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -121,17 +122,17 @@ def test_shipped_manifest_fits_the_published_schema(file: Path) -> None:
 # Settings and environment variables
 
 
-def _keys(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
-    for name, field in model.model_fields.items():
-        key = prefix + (field.alias or name)
-        found = list(_models_in(field.annotation))
+def _keys(model: type[Section], prefix: str = "") -> Iterator[str]:
+    for field in fields(model):
+        key = prefix + (field.metadata.get("alias") or camel_case(field.name))
+        found = list(_models_in(field.type))
         yield key
         for inner, mark in found:
             yield from _keys(inner, f"{key}{mark}.")
 
 
-def _models_in(annotation: Any, mark: str = "") -> Iterator[tuple[type[BaseModel], str]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+def _models_in(annotation: Any, mark: str = "") -> Iterator[tuple[type[Section], str]]:
+    if isinstance(annotation, type) and issubclass(annotation, Section):
         yield annotation, mark
     origin = getattr(annotation, "__origin__", None)
     inside = {tuple: "[]", dict: ".<id>"}.get(origin, mark)

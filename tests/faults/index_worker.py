@@ -77,7 +77,7 @@ def make_manager(
         "store": {"vector": vector},
         **settings,
     }
-    return MemoryManager(place, MemorySearch.model_validate(chosen), pipeline)
+    return MemoryManager(place, MemorySearch.parse(chosen), pipeline)
 
 
 def provider_named(name: str | None) -> DigestProvider | None:

@@ -70,7 +70,7 @@ def test_a_provider_that_cannot_even_be_made_costs_the_vectors_only(world: World
     def make(cache: Any) -> tuple[EmbeddingPipeline | None, Selection]:
         raise error
 
-    settings = MemorySearch.model_validate({"sync": {"watch": False, "onSearch": False}})
+    settings = MemorySearch.parse({"sync": {"watch": False, "onSearch": False}})
     manager = MemoryManager(world.place, settings, make)
     try:
         manager.sync()
@@ -155,7 +155,7 @@ def test_closing_does_not_wait_for_a_provider_that_is_being_made(world: World) -
         made.append(EmbeddingPipeline(provider, cache=cache))
         return made[0], Selection(provider, provider.id, "named in this test")
 
-    settings = MemorySearch.model_validate({"sync": {"watch": False}})
+    settings = MemorySearch.parse({"sync": {"watch": False}})
     manager = MemoryManager(world.place, settings, make)
     manager.request_sync()
     assert begun.wait(5.0)

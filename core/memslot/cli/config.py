@@ -49,7 +49,9 @@ def get(key: str | None, as_json: bool, show_secrets: bool) -> None:
     loaded = load_config(_places())
     for warning in loaded.warnings:
         say_warning(warning)
-    tree: Any = loaded.config.model_dump(by_alias=True, mode="json", exclude_none=key is None)
+    tree: Any = loaded.config.to_tree()
+    if key is None:
+        tree = _without_nulls(tree)
     if not show_secrets:
         tree = masked(tree, also=_sensitive_settings(loaded))
     value = get_value(tree, key) if key else tree
@@ -57,6 +59,12 @@ def get(key: str | None, as_json: bool, show_secrets: bool) -> None:
         click.echo(value)
     else:
         print_json(value)
+
+
+def _without_nulls(tree: Any) -> Any:
+    if isinstance(tree, dict):
+        return {key: _without_nulls(value) for key, value in tree.items() if value is not None}
+    return [_without_nulls(each) for each in tree] if isinstance(tree, list) else tree
 
 
 @command.command("set")
@@ -124,7 +132,7 @@ def validate(as_json: bool) -> None:
     else:
         warnings = loaded.warnings
         problems = [problem for found in loaded.entry_problems.values() for problem in found]
-        problems += _check_plugin_settings(loaded.config.model_dump(by_alias=True, mode="json"))
+        problems += _check_plugin_settings(loaded.config.to_tree())
         problems += [slot.error for slot in decide_plugins(loaded, places, os.environ).slots if slot.error]
     if as_json:
         listed = [{"key": getattr(p, "key", None), "problem": str(p)} for p in problems]

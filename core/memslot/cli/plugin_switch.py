@@ -79,7 +79,7 @@ class _Edit:
         return {name for name, entry in self._plugins.entries.items() if not entry.enabled}
 
     def slots(self) -> dict[str, str]:
-        return self._plugins.slots.model_dump()
+        return self._plugins.slots.to_tree()
 
     def put(self, key: str, value: Any) -> None:
         from memslot.config.edit import set_value

@@ -45,6 +45,7 @@ def check_tree(raw: Mapping[str, Any], env: Mapping[str, str]) -> Checked:
     from pydantic import ValidationError
 
     from memslot.config.model import Config, PluginEntry
+    from memslot.config.section import validator
 
     filled = replace_variables(raw, env)
     tree = copied(filled.tree)
@@ -63,7 +64,7 @@ def check_tree(raw: Mapping[str, Any], env: Mapping[str, str]) -> Checked:
     if isinstance(entries, dict):
         for plugin_id, entry in entries.items():
             try:
-                PluginEntry.model_validate(entry, by_alias=True, by_name=False)
+                validator(PluginEntry)(entry)
             except ValidationError as error:
                 for path, problem in _translated(error, tree, filled.paths, (*ENTRIES, plugin_id)):
                     note(path, problem)
@@ -71,7 +72,8 @@ def check_tree(raw: Mapping[str, Any], env: Mapping[str, str]) -> Checked:
                 entries[plugin_id] = {"enabled": False}
     config = None
     try:
-        config = Config.model_validate(tree, by_alias=True, by_name=False)
+        validator(Config)(tree)
+        config = Config.from_tree(tree)
     except ValidationError as error:
         for path, problem in _translated(error, tree, filled.paths, ()):
             note(path, problem)
@@ -99,7 +101,7 @@ def _translated(error: ValidationError, tree: Any, from_env: frozenset[KeyPath],
 
 def _problem(kind: str, context: Mapping[str, Any], path: KeyPath, tree: Any, hide: bool) -> ConfigProblem:
     key = format_key(path) or "the config"
-    if kind == "extra_forbidden":
+    if kind == "unexpected_keyword_argument":
         return ConfigProblem(key, "is not a known key", hint=key_hint(path))
     if kind == "missing":
         return ConfigProblem(key, f"is required, and must be {allowed_at(path)}", hint=description_of(path))

@@ -17,6 +17,7 @@ from memslot.config.merge import copied
 from memslot.config.paths import make_private_dir, remove_leftovers, write_private_file
 from memslot.config.problems import ConfigProblem
 from memslot.config.read import RawConfig, parse_config_bytes, read_config_file
+from memslot.config.section import Section
 from memslot.config.spelling import nearest
 from memslot.errors import ConfigError
 
@@ -36,8 +37,8 @@ def parse_cli_value(text: str) -> Any:
 
 def get_value(tree: Any, key: str, default: Any = MISSING) -> Any:
     """The value at a dotted key of a tree or a Config; a ConfigError when there is none and no default."""
-    if hasattr(tree, "model_dump"):
-        tree = tree.model_dump(by_alias=True, mode="json")
+    if isinstance(tree, Section):
+        tree = tree.to_tree()
     path = parse_key(key)
     found = lookup(tree, path)
     if found is not MISSING:

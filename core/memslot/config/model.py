@@ -3,18 +3,14 @@
 `Config` is what the rest of the program sees. The classes mirror the keys of the file one to one.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
-
-from pydantic import Field, field_validator
+from typing import Annotated, Any
 
 from memslot.config.merge import merged
 from memslot.config.paths import AGENT_ID_PATTERN, Places, expand_home
 from memslot.config.qmd_model import Memory
 from memslot.config.search_model import MemorySearch
-from memslot.config.section import Listed, Section, Text
+from memslot.config.section import Section, Text, items, required, section, setting
 from memslot.errors import ConfigError
 
 DEFAULT_AGENT = "main"
@@ -30,120 +26,109 @@ FLUSH_PROMPT = (
 
 
 class PluginHooks(Section):
-    timeout_ms: int | None = Field(
-        None, ge=1, le=600_000, description="Time budget of each of this plugin's hooks, in milliseconds."
+    timeout_ms: int | None = setting(
+        None, "Time budget of each of this plugin's hooks, in milliseconds.", ge=1, le=600_000
     )
 
 
 class PluginEntry(Section):
-    enabled: bool = Field(True, description="Whether the plugin may run.")
-    config: dict[str, Any] = Field(
-        default_factory=dict, repr=False, description="The plugin's own settings; its manifest says which."
-    )
-    hooks: PluginHooks = Field(default_factory=PluginHooks.model_construct, description="Limits on the plugin's hooks.")
+    enabled: bool = setting(True, "Whether the plugin may run.")
+    config: dict[str, Any] = setting({}, "The plugin's own settings; its manifest says which.", shown=False)
+    hooks: PluginHooks = section(PluginHooks, "Limits on the plugin's hooks.")
 
 
 class PluginLoad(Section):
-    paths: Listed[Text] = Field((), description="Folders with plugins under development.")
+    paths: tuple[Text, ...] = items((), "Folders with plugins under development.")
 
 
 class Slots(Section):
-    memory: Text = Field("memory-core", description='The plugin that owns the memory; "none" for no memory.')
+    memory: Text = setting("memory-core", 'The plugin that owns the memory; "none" for no memory.')
 
 
 class Plugins(Section):
-    enabled: bool = Field(True, description="Turn all plugins off with one switch.")
-    allow: Listed[Text] = Field((), description="If not empty, only these plugins may run.")
-    deny: Listed[Text] = Field((), description="These plugins never run, whatever else is said.")
-    load: PluginLoad = Field(default_factory=PluginLoad.model_construct, description="Plugins that are not installed.")
-    slots: Slots = Field(default_factory=Slots.model_construct, description="Which plugin owns which slot.")
-    entries: dict[str, PluginEntry] = Field(default_factory=dict, description="Settings of each plugin, by id.")
+    enabled: bool = setting(True, "Turn all plugins off with one switch.")
+    allow: tuple[Text, ...] = items((), "If not empty, only these plugins may run.")
+    deny: tuple[Text, ...] = items((), "These plugins never run, whatever else is said.")
+    load: PluginLoad = section(PluginLoad, "Plugins that are not installed.")
+    slots: Slots = section(Slots, "Which plugin owns which slot.")
+    entries: dict[str, PluginEntry] = items({}, "Settings of each plugin, by id.")
 
 
 class MemoryFlush(Section):
-    enabled: bool = Field(True, description="Ask the agent to save notes before its context is compacted.")
-    soft_threshold_tokens: int = Field(
-        4000, ge=0, le=10_000_000, description="Tokens before the reserve at which the flush happens."
+    enabled: bool = setting(True, "Ask the agent to save notes before its context is compacted.")
+    soft_threshold_tokens: int = setting(
+        4000, "Tokens before the reserve at which the flush happens.", ge=0, le=10_000_000
     )
-    system_prompt: Text = Field(FLUSH_SYSTEM_PROMPT, description="Added to the system prompt of that turn.")
-    prompt: Text = Field(FLUSH_PROMPT, description="The message of that turn.")
+    system_prompt: Text = setting(FLUSH_SYSTEM_PROMPT, "Added to the system prompt of that turn.")
+    prompt: Text = setting(FLUSH_PROMPT, "The message of that turn.")
 
 
 class Compaction(Section):
-    reserve_tokens_floor: int = Field(
-        20_000, ge=0, le=10_000_000, description="Tokens of the context window that are always kept free."
+    reserve_tokens_floor: int = setting(
+        20_000, "Tokens of the context window that are always kept free.", ge=0, le=10_000_000
     )
-    memory_flush: MemoryFlush = Field(
-        default_factory=MemoryFlush.model_construct, description="The silent turn before compaction."
-    )
+    memory_flush: MemoryFlush = section(MemoryFlush, "The silent turn before compaction.")
 
 
 class AgentDefaults(Section):
-    workspace: Text | None = Field(
+    workspace: Text | None = setting(
         None,
-        description="The agent's folder with MEMORY.md; relative to memslot's home, or, in a project's "
+        "The agent's folder with MEMORY.md; relative to memslot's home, or, in a project's "
         "config, to the project. Default: <home>/workspace.",
     )
-    model: Text | None = Field(None, description="Chat model of the built-in agent.")
-    base_url: Text | None = Field(None, description="Address of an OpenAI-compatible chat API.")
-    api_key: str | None = Field(
-        None, repr=False, description='Key of the chat API; better "${NAME}", an environment variable.'
-    )
-    context_window: int = Field(
-        200_000, ge=1_000, le=100_000_000, description="Size of the model's context, in tokens."
-    )
-    memory_search: MemorySearch = Field(
-        default_factory=MemorySearch.model_construct, description="How memory is indexed and searched."
-    )
-    compaction: Compaction = Field(
-        default_factory=Compaction.model_construct, description="What happens near a full context."
-    )
+    model: Text | None = setting(None, "Chat model of the built-in agent.")
+    base_url: Text | None = setting(None, "Address of an OpenAI-compatible chat API.")
+    api_key: str | None = setting(None, 'Key of the chat API; better "${NAME}", an environment variable.', shown=False)
+    context_window: int = setting(200_000, "Size of the model's context, in tokens.", ge=1_000, le=100_000_000)
+    memory_search: MemorySearch = section(MemorySearch, "How memory is indexed and searched.")
+    compaction: Compaction = section(Compaction, "What happens near a full context.")
 
 
 class Agent(Section):
-    id: str = Field(
+    id: str = required(
+        "Letters, digits, _ and -, at most 64; it names files on disk.",
+        strict=True,
         pattern=AGENT_ID_PATTERN,
         examples=["main"],
-        description="Letters, digits, _ and -, at most 64; it names files on disk.",
     )
-    default: bool = Field(False, description="The agent that is meant when none is named.")
-    name: Text | None = Field(None, description="A name for people.")
-    workspace: Text | None = Field(None, description="This agent's own workspace.")
-    model: Text | None = Field(None, description="This agent's own chat model.")
-    memory_search: MemorySearch = Field(
-        default_factory=MemorySearch.model_construct, description="Differences from agents.defaults.memorySearch."
-    )
+    default: bool = setting(False, "The agent that is meant when none is named.")
+    name: Text | None = setting(None, "A name for people.")
+    workspace: Text | None = setting(None, "This agent's own workspace.")
+    model: Text | None = setting(None, "This agent's own chat model.")
+    memory_search: MemorySearch = section(MemorySearch, "Differences from agents.defaults.memorySearch.")
+
+
+def _tell_agents_apart(agents: tuple[Agent, ...]) -> tuple[Agent, ...]:
+    seen: set[str] = set()
+    for agent in agents:
+        # Ids name files, and some file systems do not tell Main from main.
+        if agent.id.lower() in seen:
+            raise ValueError(f'has two agents with the id "{agent.id}", ids must differ')
+        seen.add(agent.id.lower())
+    if sum(agent.default for agent in agents) > 1:
+        raise ValueError("has more than one agent with default: true, only one can be the default")
+    return agents
+
+
+class _Distinct:
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_after_validator_function(_tell_agents_apart, handler(source))
 
 
 class Agents(Section):
-    defaults: AgentDefaults = Field(
-        default_factory=AgentDefaults.model_construct, description="Settings of every agent."
-    )
-    list: Listed[Agent] = Field((), description="Agents, each with what differs from the defaults.")
-
-    @field_validator("list")
-    @classmethod
-    def _tell_agents_apart(cls, agents: tuple[Agent, ...]) -> tuple[Agent, ...]:
-        seen: set[str] = set()
-        for agent in agents:
-            # Ids name files, and some file systems do not tell Main from main.
-            if agent.id.lower() in seen:
-                raise ValueError(f'has two agents with the id "{agent.id}", ids must differ')
-            seen.add(agent.id.lower())
-        if sum(agent.default for agent in agents) > 1:
-            raise ValueError("has more than one agent with default: true, only one can be the default")
-        return agents
+    defaults: AgentDefaults = section(AgentDefaults, "Settings of every agent.")
+    list: Annotated[tuple[Agent, ...], _Distinct()] = items((), "Agents, each with what differs from the defaults.")
 
 
 class Config(Section):
     """Everything that can be set; every key has a default."""
 
-    schema_: str | None = Field(None, alias="$schema", description="Where editors find the JSON Schema of this file.")
-    plugins: Plugins = Field(
-        default_factory=Plugins.model_construct, description="Which plugins run, and their settings."
-    )
-    agents: Agents = Field(default_factory=Agents.model_construct, description="The agents whose memory this is.")
-    memory: Memory = Field(default_factory=Memory.model_construct, description="Settings of the memory itself.")
+    schema_: str | None = setting(None, "Where editors find the JSON Schema of this file.", alias="$schema")
+    plugins: Plugins = section(Plugins, "Which plugins run, and their settings.")
+    agents: Agents = section(Agents, "The agents whose memory this is.")
+    memory: Memory = section(Memory, "Settings of the memory itself.")
 
     def agent(self, agent_id: str) -> Agent | None:
         """The agent's entry in `agents.list`, if it has one."""
@@ -171,7 +156,7 @@ class Config(Section):
         agent = self.agent(self.default_agent_id() if agent_id is None else agent_id)
         if agent is not None:
             layers.append(agent.memory_search.written())
-        return MemorySearch.model_validate(merged(*layers))
+        return MemorySearch.from_tree(merged(*layers))
 
     def workspace(self, agent_id: str | None, places: Places) -> Path:
         """The folder that holds an agent's `MEMORY.md`."""
@@ -182,7 +167,9 @@ class Config(Section):
 
 def config_json_schema() -> dict[str, Any]:
     """JSON Schema 2020-12 of the config file, for editors and for the published copy."""
-    schema = Config.model_json_schema(by_alias=True)
+    from pydantic import TypeAdapter
+
+    schema = TypeAdapter(Config).json_schema(by_alias=True)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "config.schema.json",

@@ -1,210 +1,161 @@
 """`memorySearch`: what is indexed, with which embedder, and how it is searched."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, PrivateAttr, Tag, model_validator
-
-from memslot.config.section import Listed, Section, Text
+from memslot.config.section import Section, Text, choice, items, required, section, setting
 
 # Tags of a union show up in error paths; the angle brackets let them be told from keys.
 TEXT_TAG, OBJECT_TAG = "<text>", "<object>"
 
 
 class ExtraPath(Section):
-    path: Text = Field(description="A file or folder, absolute or relative to the workspace; ~ is your home.")
-    pattern: Text | None = Field(None, description="Only files that match this glob, such as **/*.md.")
+    path: Text = required("A file or folder, absolute or relative to the workspace; ~ is your home.")
+    pattern: Text | None = setting(None, "Only files that match this glob, such as **/*.md.")
 
 
-def _kind_of_path(value: Any) -> str:
-    return OBJECT_TAG if isinstance(value, dict | ExtraPath) else TEXT_TAG
+class _TextOrObject:
+    """Lets a fault name one of the two kinds, not both."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        from pydantic import Discriminator, Tag
+
+        kinds = Annotated[Text, Tag(TEXT_TAG)] | Annotated[ExtraPath, Tag(OBJECT_TAG)]
+        tagged = Annotated[kinds, Discriminator(lambda value: OBJECT_TAG if isinstance(value, dict) else TEXT_TAG)]
+        return handler.generate_schema(tagged)
 
 
-AnyPath = Annotated[
-    Annotated[Text, Tag(TEXT_TAG)] | Annotated[ExtraPath, Tag(OBJECT_TAG)], Discriminator(_kind_of_path)
-]
+AnyPath = Annotated[Text | ExtraPath, _TextOrObject()]
 
 
 class RemoteBatch(Section):
-    enabled: bool = Field(False, description="Use the provider's batch API, which is cheaper and slower.")
-    wait: bool = Field(True, description="Wait for a batch job to finish before indexing goes on.")
-    concurrency: int = Field(2, ge=1, le=64, description="Batch jobs at one time.")
-    poll_interval_ms: int = Field(2000, ge=100, le=600_000, description="Milliseconds between status checks.")
-    timeout_minutes: int = Field(60, ge=1, le=10_080, description="Minutes after which a job is given up.")
+    enabled: bool = setting(False, "Use the provider's batch API, which is cheaper and slower.")
+    wait: bool = setting(True, "Wait for a batch job to finish before indexing goes on.")
+    concurrency: int = setting(2, "Batch jobs at one time.", ge=1, le=64)
+    poll_interval_ms: int = setting(2000, "Milliseconds between status checks.", ge=100, le=600_000)
+    timeout_minutes: int = setting(60, "Minutes after which a job is given up.", ge=1, le=10_080)
 
 
 class Remote(Section):
-    base_url: Text | None = Field(None, description="Address of an API that speaks the provider's protocol.")
-    api_key: str | None = Field(
-        None, repr=False, description='The key; better "${NAME}", which reads an environment variable.'
-    )
-    headers: dict[str, str] = Field(
-        default_factory=dict, repr=False, description="Extra HTTP headers for every request."
-    )
-    batch: RemoteBatch = Field(default_factory=RemoteBatch.model_construct, description="The provider's batch API.")
+    base_url: Text | None = setting(None, "Address of an API that speaks the provider's protocol.")
+    api_key: str | None = setting(None, 'The key; better "${NAME}", which reads an environment variable.', shown=False)
+    headers: dict[str, str] = setting({}, "Extra HTTP headers for every request.", shown=False)
+    batch: RemoteBatch = section(RemoteBatch, "The provider's batch API.")
 
 
 class Local(Section):
-    model_path: Text | None = Field(None, description="A GGUF file, or hf:owner/repo/file.gguf to download.")
-    model_cache_dir: Text | None = Field(None, description="Folder for downloaded models.")
+    model_path: Text | None = setting(None, "A GGUF file, or hf:owner/repo/file.gguf to download.")
+    model_cache_dir: Text | None = setting(None, "Folder for downloaded models.")
 
 
 class VectorStore(Section):
-    enabled: bool = Field(True, description="Keep vectors in the index; off means keywords only.")
-    extension_path: Text | None = Field(None, description="The sqlite-vec library to load instead of ours.")
-    engine: Literal["auto", "sqlite-vec", "vec1", "numpy"] = Field(
-        "auto", description="How vectors are searched; auto picks by what is there and how many there are."
+    enabled: bool = setting(True, "Keep vectors in the index; off means keywords only.")
+    extension_path: Text | None = setting(None, "The sqlite-vec library to load instead of ours.")
+    engine: Literal["auto", "sqlite-vec", "vec1", "numpy"] = choice(
+        "auto", "How vectors are searched; auto picks by what is there and how many there are."
     )
 
 
 class Store(Section):
-    driver: Literal["sqlite"] = Field("sqlite", description="The kind of index.")
-    path: Text | None = Field(
+    driver: Literal["sqlite"] = choice("sqlite", "The kind of index.")
+    path: Text | None = setting(
         None,
-        description="Index file; {agentId} stands for the agent, {workspace} for a short name of the workspace. "
+        "Index file; {agentId} stands for the agent, {workspace} for a short name of the workspace. "
         "Default: <home>/memory/{agentId}.sqlite for the home's own workspace, "
         "<home>/memory/{agentId}-{workspace}.sqlite for any other.",
     )
-    vector: VectorStore = Field(default_factory=VectorStore.model_construct, description="Vectors inside the index.")
+    vector: VectorStore = section(VectorStore, "Vectors inside the index.")
 
 
 class Chunking(Section):
-    tokens: int = Field(400, ge=1, le=32_000, description="Size of a chunk, in tokens.")
-    overlap: int = Field(
-        80,
-        ge=0,
-        le=32_000,
-        description="Tokens that a chunk shares with the one before it; kept below tokens.",
-    )
-    _overlap_as_written: int = PrivateAttr(0)
+    tokens: int = setting(400, "Size of a chunk, in tokens.", ge=1, le=32_000)
+    overlap: int = setting(80, "Tokens that a chunk shares with the one before it; kept below tokens.", ge=0, le=32_000)
 
-    @model_validator(mode="after")
-    def _clamp_overlap(self) -> Chunking:
-        self._overlap_as_written = self.overlap
-        # Frozen for others: the validator is the one place that may still settle a value.
+    def __post_init__(self) -> None:
         self.__dict__["overlap"] = min(self.overlap, self.tokens - 1)
-        return self
-
-    def written(self) -> dict[str, Any]:
-        tree = self.model_dump(by_alias=True, exclude_unset=True)
-        return {**tree, "overlap": self._overlap_as_written} if "overlap" in tree else tree
 
 
 class SessionSync(Section):
-    delta_bytes: int = Field(100_000, ge=0, description="Bytes a transcript grows by before it is indexed.")
-    delta_messages: int = Field(50, ge=0, description="Messages a transcript grows by before it is indexed.")
+    delta_bytes: int = setting(100_000, "Bytes a transcript grows by before it is indexed.", ge=0)
+    delta_messages: int = setting(50, "Messages a transcript grows by before it is indexed.", ge=0)
 
 
 class Sync(Section):
-    on_session_start: bool = Field(True, description="Look for changes when a session starts.")
-    on_search: bool = Field(True, description="Look for changes, in the background, when a search runs.")
-    watch: bool = Field(True, description="Watch the files for changes.")
-    watch_debounce_ms: int = Field(
-        1500, ge=0, le=600_000, description="Milliseconds of quiet before a change is indexed."
-    )
-    interval_minutes: int = Field(0, ge=0, le=10_080, description="Look for changes every so many minutes; 0 is never.")
-    sessions: SessionSync = Field(
-        default_factory=SessionSync.model_construct, description="When transcripts are indexed."
-    )
+    on_session_start: bool = setting(True, "Look for changes when a session starts.")
+    on_search: bool = setting(True, "Look for changes, in the background, when a search runs.")
+    watch: bool = setting(True, "Watch the files for changes.")
+    watch_debounce_ms: int = setting(1500, "Milliseconds of quiet before a change is indexed.", ge=0, le=600_000)
+    interval_minutes: int = setting(0, "Look for changes every so many minutes; 0 is never.", ge=0, le=10_080)
+    sessions: SessionSync = section(SessionSync, "When transcripts are indexed.")
 
 
 class Mmr(Section):
-    enabled: bool = Field(False, description="Prefer results that differ from each other.")
-    lambda_: float = Field(0.7, alias="lambda", ge=0, le=1, description="1 is relevance only, 0 is diversity only.")
+    enabled: bool = setting(False, "Prefer results that differ from each other.")
+    lambda_: float = setting(0.7, "1 is relevance only, 0 is diversity only.", alias="lambda", ge=0, le=1)
 
 
 class TemporalDecay(Section):
-    enabled: bool = Field(False, description="Let dated notes lose weight as they age.")
-    half_life_days: float = Field(30.0, gt=0, le=36_500, description="Days after which a dated note counts half.")
+    enabled: bool = setting(False, "Let dated notes lose weight as they age.")
+    half_life_days: float = setting(30.0, "Days after which a dated note counts half.", gt=0, le=36_500)
 
 
 class Hybrid(Section):
-    enabled: bool = Field(True, description="Search by keywords as well as by meaning.")
-    vector_weight: float | None = Field(
-        None, ge=0, le=1_000_000, description="Weight of meaning; unset: what the provider advises."
+    enabled: bool = setting(True, "Search by keywords as well as by meaning.")
+    vector_weight: float | None = setting(
+        None, "Weight of meaning; unset: what the provider advises.", ge=0, le=1_000_000
     )
-    text_weight: float | None = Field(
-        None, ge=0, le=1_000_000, description="Weight of keywords; unset: what the provider advises."
+    text_weight: float | None = setting(
+        None, "Weight of keywords; unset: what the provider advises.", ge=0, le=1_000_000
     )
-    candidate_multiplier: int = Field(4, ge=1, le=100, description="Candidates looked at for each result.")
-    fusion: Literal["weighted", "rrf"] = Field("weighted", description="How the two rankings are joined.")
-    mmr: Mmr = Field(default_factory=Mmr.model_construct, description="Diversity among results.")
-    temporal_decay: TemporalDecay = Field(
-        default_factory=TemporalDecay.model_construct, description="Age of dated notes."
-    )
-    _weights_as_written: dict[str, float | None] = PrivateAttr(default_factory=dict)
+    candidate_multiplier: int = setting(4, "Candidates looked at for each result.", ge=1, le=100)
+    fusion: Literal["weighted", "rrf"] = choice("weighted", "How the two rankings are joined.")
+    mmr: Mmr = section(Mmr, "Diversity among results.")
+    temporal_decay: TemporalDecay = section(TemporalDecay, "Age of dated notes.")
 
-    @model_validator(mode="after")
-    def _settle_weights(self) -> Hybrid:
-        self._weights_as_written = {"vectorWeight": self.vector_weight, "textWeight": self.text_weight}
+    def __post_init__(self) -> None:
         vector, text = normalised_weights(self.vector_weight, self.text_weight)
         self.__dict__.update(vector_weight=vector, text_weight=text)
-        return self
-
-    def written(self) -> dict[str, Any]:
-        tree = self.model_dump(by_alias=True, exclude_unset=True)
-        return {key: self._weights_as_written.get(key, value) for key, value in tree.items()}
 
 
 class Query(Section):
-    max_results: int = Field(6, ge=1, le=200, description="Results of one search.")
-    min_score: float | None = Field(
-        None,
-        ge=0,
-        le=1,
-        description="Results below this are dropped; unset: what the provider advises, 0.35 if nothing.",
+    max_results: int = setting(6, "Results of one search.", ge=1, le=200)
+    min_score: float | None = setting(
+        None, "Results below this are dropped; unset: what the provider advises, 0.35 if nothing.", ge=0, le=1
     )
-    snippet_max_chars: int = Field(700, ge=20, le=100_000, description="Longest snippet, in characters.")
-    hybrid: Hybrid = Field(default_factory=Hybrid.model_construct, description="Keywords and meaning together.")
+    snippet_max_chars: int = setting(700, "Longest snippet, in characters.", ge=20, le=100_000)
+    hybrid: Hybrid = section(Hybrid, "Keywords and meaning together.")
 
 
 class Cache(Section):
-    enabled: bool = Field(True, description="Keep embeddings, so that the same text is embedded once.")
-    max_entries: int = Field(50_000, ge=1, le=100_000_000, description="Embeddings kept; oldest use goes.")
+    enabled: bool = setting(True, "Keep embeddings, so that the same text is embedded once.")
+    max_entries: int = setting(50_000, "Embeddings kept; oldest use goes.", ge=1, le=100_000_000)
 
 
 class Experimental(Section):
-    session_memory: bool = Field(False, description='Allow "sessions" in sources.')
+    session_memory: bool = setting(False, 'Allow "sessions" in sources.')
 
 
 class MemorySearch(Section):
     """How one agent's memory is indexed and searched."""
 
-    enabled: bool = Field(True, description="Index and search memory.")
-    provider: Text = Field(
-        "auto", description='Embedding provider; "auto" picks one, "none" searches by keywords only.'
+    enabled: bool = setting(True, "Index and search memory.")
+    provider: Text = setting("auto", 'Embedding provider; "auto" picks one, "none" searches by keywords only.')
+    model: Text | None = setting(None, "Embedding model; unset: the provider's own default.")
+    dimensions: int | None = setting(
+        None, "Vector length to ask the provider for; unset: the model's own.", ge=1, le=65_536
     )
-    model: Text | None = Field(None, description="Embedding model; unset: the provider's own default.")
-    dimensions: int | None = Field(
-        None, ge=1, le=65_536, description="Vector length to ask the provider for; unset: the model's own."
+    fallback: Text = setting("none", 'Provider used when the first one fails; "none" for none.')
+    sources: tuple[Literal["memory", "sessions"], ...] = items(
+        ("memory",), "What is indexed: Markdown files (memory), transcripts (sessions).", min_length=1
     )
-    fallback: Text = Field("none", description='Provider used when the first one fails; "none" for none.')
-    sources: Listed[Literal["memory", "sessions"]] = Field(
-        ("memory",),
-        min_length=1,
-        description="What is indexed: Markdown files (memory), transcripts (sessions).",
-    )
-    extra_paths: Listed[AnyPath] = Field(
-        (), description="More Markdown files and folders, as a path or as {path, pattern}."
-    )
-    remote: Remote = Field(default_factory=Remote.model_construct, description="Providers reached over the network.")
-    local: Local = Field(default_factory=Local.model_construct, description="The local GGUF provider.")
-    store: Store = Field(default_factory=Store.model_construct, description="Where the index is kept.")
-    chunking: Chunking = Field(default_factory=Chunking.model_construct, description="How files are cut into pieces.")
-    sync: Sync = Field(default_factory=Sync.model_construct, description="When changes are indexed.")
-    query: Query = Field(default_factory=Query.model_construct, description="How results are found and ranked.")
-    cache: Cache = Field(default_factory=Cache.model_construct, description="Embeddings kept for the next time.")
-    experimental: Experimental = Field(default_factory=Experimental.model_construct, description="Not settled yet.")
-
-    def written(self) -> dict[str, Any]:
-        """Only what somebody set, as they set it: layers merge on this and never on defaults."""
-        tree = self.model_dump(by_alias=True, exclude_unset=True)
-        if "chunking" in tree:
-            tree["chunking"] = self.chunking.written()
-        if "hybrid" in tree.get("query", {}):
-            tree["query"]["hybrid"] = self.query.hybrid.written()
-        return tree
+    extra_paths: tuple[AnyPath, ...] = items((), "More Markdown files and folders, as a path or as {path, pattern}.")
+    remote: Remote = section(Remote, "Providers reached over the network.")
+    local: Local = section(Local, "The local GGUF provider.")
+    store: Store = section(Store, "Where the index is kept.")
+    chunking: Chunking = section(Chunking, "How files are cut into pieces.")
+    sync: Sync = section(Sync, "When changes are indexed.")
+    query: Query = section(Query, "How results are found and ranked.")
+    cache: Cache = section(Cache, "Embeddings kept for the next time.")
+    experimental: Experimental = section(Experimental, "Not settled yet.")
 
 
 def normalised_weights(vector: float | None, text: float | None) -> tuple[float | None, float | None]:

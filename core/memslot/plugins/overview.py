@@ -128,8 +128,8 @@ def rules_of(loaded: LoadedConfig, env: Mapping[str, str]) -> Rules:
         allow=frozenset(plugins.allow),
         deny=frozenset(plugins.deny),
         disabled=frozenset(name for name, entry in plugins.entries.items() if not entry.enabled),
-        slots=slots.model_dump(),
-        chosen_slots=frozenset(slots.model_fields_set),
+        slots=slots.to_tree(),
+        chosen_slots=frozenset(slots.written()),
         broken_entries={
             name: "; ".join(str(problem) for problem in problems) for name, problems in loaded.entry_problems.items()
         },

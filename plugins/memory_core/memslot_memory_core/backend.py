@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import threading
 from collections.abc import Callable
 from typing import Protocol
@@ -78,8 +79,8 @@ class _SharedManagers:
         settings = ctx.memory_search
         place = place_of(ctx, settings)
         config = ctx.host_config
-        parts = (settings.model_dump_json(), config.memory.backend, config.plugins.model_dump_json())
-        key = (place, hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest())
+        parts = json.dumps([settings.to_tree(), config.memory.backend, config.plugins.to_tree()])
+        key = (place, hashlib.sha256(parts.encode()).hexdigest())
         with self._lock:
             manager = self._made.get(key)
             if manager is None or not manager.lend():

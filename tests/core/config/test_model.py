@@ -1,22 +1,26 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
+from dataclasses import FrozenInstanceError
 from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
 import pytest
-from hypothesis import assume, given
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from memslot.config.model import Config, config_json_schema
 from memslot.config.paths import Places
 from memslot.config.qmd_model import duration_seconds
-from memslot.config.search_model import Hybrid, MemorySearch, normalised_weights
-from pydantic import ValidationError
+from memslot.config.search_model import ExtraPath, Hybrid, MemorySearch, normalised_weights
+from memslot.config.section import validator
+from memslot.errors import ConfigError
 
 
 def config(tree: dict[str, Any]) -> Config:
-    return Config.model_validate(tree)
+    return Config.parse(tree)
 
 
 def test_defaults_are_those_of_the_specification() -> None:
@@ -133,7 +137,7 @@ def test_clamps_and_weights_are_settled_after_merging_not_before() -> None:
 
 @given(st.integers(1, 32_000), st.integers(0, 32_000))
 def test_overlap_is_always_below_tokens(tokens: int, overlap: int) -> None:
-    chunking = MemorySearch.model_validate({"chunking": {"tokens": tokens, "overlap": overlap}}).chunking
+    chunking = MemorySearch.parse({"chunking": {"tokens": tokens, "overlap": overlap}}).chunking
     assert chunking.overlap == min(overlap, tokens - 1)
     assert 0 <= chunking.overlap < chunking.tokens
 
@@ -165,7 +169,7 @@ def test_weights_at_the_edges() -> None:
     assert normalised_weights(0, None) == (0, 1)
     assert normalised_weights(7, None) == (1, 0)
     assert normalised_weights(7, 3) == (0.7, 0.3)
-    hybrid = Hybrid.model_validate({"vectorWeight": 7, "textWeight": 3})
+    hybrid = Hybrid.parse({"vectorWeight": 7, "textWeight": 3})
     assert (hybrid.vector_weight, hybrid.text_weight) == (0.7, 0.3)
 
 
@@ -197,7 +201,7 @@ def test_weights_at_the_edges() -> None:
     ],
 )
 def test_wrong_types_and_ranges_are_refused(tree: dict[str, Any]) -> None:
-    with pytest.raises(ValidationError):
+    with pytest.raises(ConfigError):
         config(tree)
 
 
@@ -238,13 +242,13 @@ def test_secrets_are_not_in_the_repr_nor_in_errors() -> None:
     whole = config(tree)
     assert "hush" not in repr(whole) + str(whole)
     assert whole.agents.defaults.api_key == "hush-1"
-    with pytest.raises(ValidationError) as caught:
+    with pytest.raises(ConfigError) as caught:
         config({"agents": {"defaults": {"memorySearch": {"remote": {"apikey": "hush-5"}}}}})
     assert "hush" not in str(caught.value)
 
 
 def test_config_cannot_be_changed_by_accident() -> None:
-    with pytest.raises(ValidationError):
+    with pytest.raises(FrozenInstanceError):
         config({}).plugins.enabled = False  # type: ignore[misc]
 
 
@@ -279,8 +283,67 @@ def test_schema_is_2020_12_and_every_key_is_described() -> None:
 def test_schema_and_model_agree(tree: dict[str, Any], good: bool) -> None:
     assert jsonschema_rs.Draft202012Validator(config_json_schema()).is_valid(tree) is good
     try:
-        Config.model_validate(tree, by_alias=True, by_name=False)
-    except ValidationError:
+        Config.parse(tree)
+    except ConfigError:
         assert not good
     else:
         assert good
+
+
+SCHEMA = config_json_schema()
+
+
+def trees(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
+    """Values that a part of the schema allows, any key left out."""
+    schema = SCHEMA["$defs"][schema["$ref"].rsplit("/", 1)[-1]] if "$ref" in schema else schema
+    if options := schema.get("anyOf") or schema.get("oneOf"):
+        return st.one_of(*map(trees, options))
+    if "enum" in schema or "const" in schema:
+        return st.sampled_from(schema.get("enum") or [schema["const"]])
+    if "properties" in schema:
+        keys = {key: trees(each) for key, each in schema["properties"].items() if key != "list"}
+        needed = {key: keys.pop(key) for key in schema.get("required", ())}
+        return st.fixed_dictionaries(needed, optional=keys)
+    low, high = schema.get("minimum"), schema.get("maximum")
+    kinds: dict[str, st.SearchStrategy[Any]] = {
+        "null": st.none(),
+        "boolean": st.booleans(),
+        "integer": st.integers(low, high),
+        "number": st.integers(1, 1) | st.floats(low or 0.5, high, allow_nan=False),
+        "string": st.from_regex(schema["pattern"], fullmatch=True)
+        if "pattern" in schema
+        else st.text("ab", min_size=1),
+    }
+    if schema.get("type") == "array":
+        return st.lists(trees(schema["items"]), min_size=schema.get("minItems", 0), max_size=2)
+    if schema.get("type") == "object":
+        inner = schema.get("additionalProperties")
+        return st.dictionaries(st.text("ab"), trees(inner) if isinstance(inner, dict) else st.booleans(), max_size=2)
+    return kinds[schema["type"]]
+
+
+@given(trees(SCHEMA))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+def test_a_checked_tree_is_built_without_pydantic_as_pydantic_builds_it(tree: dict[str, Any]) -> None:
+    built = Config.from_tree(tree)
+    assert built == validator(Config)(tree)
+    assert built.written() == tree
+    assert Config.from_tree(Config.from_tree({}).to_tree()) == Config()
+
+
+def test_a_config_is_built_from_a_checked_tree_without_importing_pydantic() -> None:
+    code = (
+        "import sys; from memslot.config.model import Config\n"
+        "c = Config.from_tree({'agents': {'list': [{'id': 'a', 'memorySearch': {'provider': 'none'}}]}})\n"
+        "assert c.memory_search().provider == 'none'\n"
+        "sys.exit('pydantic' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_section_takes_no_unknown_field_and_needs_the_required_ones() -> None:
+    with pytest.raises(TypeError, match="MemorySearch has no colour"):
+        MemorySearch(colour="red")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="ExtraPath needs path"):
+        ExtraPath()
+    assert hash(MemorySearch(provider="a")) != hash(MemorySearch(provider="b"))

@@ -43,7 +43,7 @@ def make_manager(tmp_path: Path) -> Iterator[MakeManager]:
     ) -> MemoryManager:
         place = place_below(tmp_path, agent_id)
         (place.workspace / "memory").mkdir(parents=True, exist_ok=True)
-        chosen = MemorySearch.model_validate({"sync": {"watch": False, "onSearch": False}, **settings})
+        chosen = MemorySearch.parse({"sync": {"watch": False, "onSearch": False}, **settings})
         manager = MemoryManager(place, chosen, pipeline_maker(provider, sends_text_away=sends_text_away))
         made.append(manager)
         return manager

@@ -39,7 +39,7 @@ class TestMemoryCore(MemoryContract):
 def _make(place: Place, provider: EmbeddingProvider | None) -> MemoryManager:
     place.workspace.mkdir(parents=True, exist_ok=True)
     return MemoryManager(
-        place, MemorySearch.model_validate({"chunking": {"tokens": 20, "overlap": 0}}), pipeline_maker(provider)
+        place, MemorySearch.parse({"chunking": {"tokens": 20, "overlap": 0}}), pipeline_maker(provider)
     )
 
 
