@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from memslot.config.keypath import KeyPath, format_key, lookup
-from memslot.config.load import LoadedConfig, load_config, parse_config, read_layers
+from memslot.config.load import load_config, parse_config, read_layers
+from memslot.config.loaded import LoadedConfig
 from memslot.config.merge import merged
 from memslot.config.paths import Places
 from memslot.config_cures import Cures

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -20,12 +20,12 @@ from memslot.agent.registries import Registries, refuse_command_clashes
 from memslot.agent.run import AgentRun, AsyncAgentRun, in_thread
 from memslot.agent.spool import Spool
 from memslot.agent.tool_calls import ToolCalls
-from memslot.config.load import LoadedConfig, load_config, parse_config
+from memslot.config.loaded import LoadedConfig
 from memslot.config.model import Config
 from memslot.config.paths import Places
 from memslot.config.search_model import MemorySearch
 from memslot.diagnostics import Diagnostics, describe_error
-from memslot.embeddings.selection import ProviderRegistry, Selection
+from memslot.embeddings.selection import AUTO, NONE, ProviderRegistry, Selection
 from memslot.errors import MemslotError, PluginLoadError, SlotError
 from memslot.memory.contract import Memory, MemoryStatus
 from memslot.plugins.activation import Activation
@@ -33,7 +33,7 @@ from memslot.plugins.context import PluginContext
 from memslot.plugins.hooks import HookRunner
 from memslot.plugins.info import PluginInfo
 from memslot.plugins.loading import load_plugin
-from memslot.plugins.overview import decide_plugins
+from memslot.plugins.overview import decide_plugins, read_setup
 from memslot.plugins.settings import with_defaults
 from memslot.plugins.thread_deaths import ThreadWatch
 from memslot.tools import Tool, ToolResult
@@ -73,6 +73,9 @@ class Host:
         self._threads = ThreadWatch(self.diagnostics)
         self._failed: dict[str, str] = {}
         self._contexts: dict[str, PluginContext] = {}
+        self._waiting = {plugin.id: plugin for plugin in activation.running}
+        self._is_filled = False
+        self._starting = threading.RLock()
         self._lock = threading.Lock()
         self._closed = False
         close_at_exit(self, self.close)
@@ -95,34 +98,82 @@ class Host:
         if home is not None:
             env["MEMSLOT_HOME"] = str(home)
         places = Places.from_env(env)
-        loaded = load_config(places, env=env) if config is None else parse_config(dict(config), env=env)
-        agent_id = loaded.config.known_agent_id(agent)
-        activation = decide_plugins(loaded, places, env)
-        for slot in activation.slots:
-            if slot.error is not None:
-                raise SlotError(slot.error)
-        host = cls(loaded, places, activation, agent_id=agent_id, env=env)
+        if config is None:
+            loaded, activation = read_setup(places, env)
+        else:
+            from memslot.config.load import parse_config
+
+            loaded = parse_config(dict(config), env=env)
+            activation = decide_plugins(loaded, places, env)
+        host = cls.prepare(loaded, activation, places, agent=agent, env=env)
         try:
-            host._start_plugins()
+            host._start_all()
         except BaseException:
             host.close()
             raise
         return host
 
+    @classmethod
+    def prepare(
+        cls,
+        loaded: LoadedConfig,
+        activation: Activation,
+        places: Places,
+        *,
+        agent: str | None = None,
+        env: Mapping[str, str],
+    ) -> Self:
+        """A host that starts a plugin when something of it is needed first; the command line uses it."""
+        agent_id = loaded.config.known_agent_id(agent)
+        for slot in activation.slots:
+            if slot.error is not None:
+                raise SlotError(slot.error)
+        refuse_command_clashes(activation.running)
+        host = cls(loaded, places, activation, agent_id=agent_id, env=env)
+        for decision in activation.decisions:
+            if decision.code in ("broken", "bad-config"):
+                host.diagnostics.add(decision.plugin.id, "activation", decision.reason)
+        return host
+
     # Plugins
 
-    def _start_plugins(self) -> None:
-        for decision in self.activation.decisions:
-            if decision.code in ("broken", "bad-config"):
-                self.diagnostics.add(decision.plugin.id, "activation", decision.reason)
-        refuse_command_clashes(self.activation.running)
-        loaded = [(plugin, self._load_plugin(plugin)) for plugin in self.activation.running]
-        # pluggy calls what was registered last first: so hooks are called in the order of `memslot plugins list`.
-        for plugin, module in reversed(loaded):
-            if module is not None:
-                self._register_hooks(plugin, module)
-        self._contexts = {plugin.id: self._contexts[plugin.id] for plugin, _ in loaded if plugin.id in self._contexts}
-        self._registries.fill(plugin for plugin in self.activation.running if plugin.id in self._contexts)
+    def _start_all(self) -> None:
+        with self._starting:
+            if self._is_filled or self._closed:
+                return
+            self._is_filled = True  # first: while they register, plugins may ask for what is there already
+            self._start(tuple(self._waiting))
+            self._registries.fill(plugin for plugin in self.activation.running if plugin.id in self._contexts)
+
+    def _start(self, plugin_ids: Collection[str]) -> None:
+        """Load plugins and register their hooks, if that has not been done."""
+        with self._starting:
+            wanted = [self._waiting.pop(each) for each in plugin_ids if each in self._waiting]
+            if not wanted:
+                return
+            for plugin in wanted:
+                module = self._load_plugin(plugin)
+                if module is not None:
+                    self._register_hooks(plugin, module)
+            self._contexts = {p.id: self._contexts[p.id] for p in self.activation.running if p.id in self._contexts}
+            self._runner.arrange(tuple(self._contexts))
+
+    def _start_providers(self, settings: MemorySearch) -> None:
+        """Start the plugins that a choice of provider may need; a manifest says which providers a plugin has."""
+        if self._is_filled or settings.provider == NONE:
+            return
+        names = {settings.provider, settings.fallback} - {NONE}
+        running = self.activation.running
+        owners = {name: plugin.id for plugin in running for name in plugin.providers}
+        if names <= owners.keys():
+            needed = [owners[name] for name in names]
+        elif settings.provider == AUTO:
+            needed = [plugin.id for plugin in running if plugin.providers or plugin.kind == "embedder"]
+        else:  # a name that no manifest tells
+            needed = [plugin.id for plugin in running]
+        with self._starting:
+            self._start(needed)
+            self._registries.take_providers(each for each in needed if each in self._contexts)
 
     def _load_plugin(self, plugin: PluginInfo) -> object | None:
         self._threads.watch(plugin.id, plugin.root)
@@ -159,6 +210,7 @@ class Host:
     @property
     def plugins(self) -> tuple[str, ...]:
         """Ids of the plugins that are running."""
+        self._start_all()
         return tuple(self._contexts)
 
     def failure(self, plugin_id: str) -> str | None:
@@ -169,6 +221,7 @@ class Host:
         """Ask a plugin for its commands, by name."""
         import click
 
+        self._start([plugin_id])
         group = click.Group()
         self._runner.call("register_commands", only=plugin_id, cli=group)
         return dict(group.commands)
@@ -178,11 +231,13 @@ class Host:
     @property
     def memory(self) -> Memory | None:
         """The owner of the memory slot, or None; `memory_problem` then says why."""
+        self._start_all()
         return self._registries.memory
 
     @property
     def memory_owner(self) -> str | None:
         """Id of the plugin whose memory is in the slot."""
+        self._start_all()
         return self._registries.memory_owner
 
     @property
@@ -210,25 +265,30 @@ class Host:
 
     @property
     def embedding_providers(self) -> ProviderRegistry:
+        self._start_all()
         return self._registries.providers
 
     def select_embedder(self, settings: MemorySearch | None = None) -> Selection:
         """Choose an embedding provider by the agent's `memorySearch` settings, or by other ones."""
-        return self._registries.providers.select(settings or self.config.memory_search(self.agent_id))
+        settings = settings or self.config.memory_search(self.agent_id)
+        self._start_providers(settings)
+        return self._registries.providers.select(settings)
 
     # Tools
 
     def tools(self, chat_type: ChatType = "direct") -> tuple[Tool, ...]:
         """The tools an agent may use in this type of chat."""
+        self._start_all()
         return self._tool_calls.available(chat_type)
 
     def tool_owner(self, name: str) -> str | None:
         """Id of the plugin that registered a tool."""
+        self._start_all()
         return self._registries.tools[name][0] if name in self._registries.tools else None
 
     def call_tool(self, name: str, args: Any = None, *, session: Session | None = None) -> ToolResult:
         """Call a tool outside a run. Never raises for what a plugin or a model did: the result says it."""
-        self._refuse_if_closed()
+        self._make_ready()
         info = RunInfo(prompt="", session=session if session is not None else Session(self.agent_id))
         return self._tool_calls.call(info, name, args)
 
@@ -252,7 +312,7 @@ class Host:
 
         `session` is the id of the conversation it belongs to; without one the run is a conversation of its own.
         """
-        self._refuse_if_closed()
+        self._make_ready()
         place = self._lifecycle.open_session(self.agent_id, session, chat_type)
         info = RunInfo(prompt=prompt, session=place)
         tools = self.tools(place.chat_type)
@@ -272,6 +332,7 @@ class Host:
 
     def before_compaction(self, session: Session, messages: Sequence[Message], tokens: int) -> None:
         """Tell plugins that older messages are about to be summarised away."""
+        self._start_all()
         self._runner.call("before_compaction", session=session, messages=tuple(messages), tokens=tokens)
 
     def end_session(self, session: str | Session) -> None:
@@ -280,9 +341,10 @@ class Host:
 
     # Closing
 
-    def _refuse_if_closed(self) -> None:
+    def _make_ready(self) -> None:
         if self._closed:
             raise MemslotError("this host is closed; load a new one with Host.load()")
+        self._start_all()
 
     def close(self) -> None:
         """Wait for background work, end open conversations, let the memory go. Calling it twice is fine."""
@@ -298,13 +360,12 @@ class Host:
             self._runner.close()
 
     def _close_memory(self) -> None:
-        if self.memory is None or self.memory_owner is None:
+        memory, owner = self._registries.memory, self._registries.memory_owner
+        if memory is None or owner is None:
             return
-        _, error, seconds = self._runner.call_function(
-            self.memory_owner, "close", self.memory.close, budget=END_BUDGET_SECONDS
-        )
+        _, error, seconds = self._runner.call_function(owner, "close", memory.close, budget=END_BUDGET_SECONDS)
         if error is not None:
-            self.diagnostics.add(self.memory_owner, "close", describe_error(error), duration_ms=seconds * 1000)
+            self.diagnostics.add(owner, "close", describe_error(error), duration_ms=seconds * 1000)
 
     async def aclose(self) -> None:
         """The async twin of close."""

@@ -25,6 +25,7 @@ class Registries:
         self.tools: dict[str, tuple[str, Tool]] = {}
         self.sections: list[tuple[str, PromptSection]] = []
         self.providers = providers
+        self._asked_for_providers: set[str] = set()
         self.memory: Memory | None = None
         self.memory_owner: str | None = None
 
@@ -34,13 +35,20 @@ class Registries:
         for answer in self._runner.call("register_tools"):
             for tool in answer.value:
                 self._take_tool(by_id[answer.plugin], tool)
-        for answer in self._runner.call("register_embedding_providers"):
-            self._take_providers(answer.plugin, answer.value)
+        self.take_providers(by_id)
         for answer in self._runner.call("register_prompt_sections"):
             self.sections.extend((answer.plugin, section) for section in answer.value)
         for plugin in by_id.values():
             if plugin.kind == SLOT_KINDS["memory"]:
                 self._take_memory(plugin)
+
+    def take_providers(self, plugin_ids: Iterable[str]) -> None:
+        """Ask plugins for their embedding providers, each once."""
+        for plugin_id in plugin_ids:
+            if plugin_id not in self._asked_for_providers:
+                self._asked_for_providers.add(plugin_id)
+                for answer in self._runner.call("register_embedding_providers", only=plugin_id):
+                    self._take_providers(answer.plugin, answer.value)
 
     def _take_providers(self, plugin_id: str, specs: list[EmbeddingProviderSpec]) -> None:
         own = {spec.id: spec for spec in specs}

@@ -13,7 +13,7 @@ from memslot.cli.output import print_json, say_done, say_warning
 MISSING = "is required"
 
 if TYPE_CHECKING:
-    from memslot.config.load import LoadedConfig
+    from memslot.config.loaded import LoadedConfig
     from memslot.config.paths import Places
 
 

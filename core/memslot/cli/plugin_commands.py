@@ -15,12 +15,12 @@ running: str | None = None
 """The plugin whose command is being carried out: whatever it raises is its doing, not ours."""
 
 
-def read_current_overview() -> Overview:
+def read_current_overview(*, with_config: bool = False) -> Overview:
     """What is installed and runs, for this home and this folder."""
     from memslot.config.paths import Places
     from memslot.plugins.overview import read_overview
 
-    return read_overview(Places.from_env(), os.environ)
+    return read_overview(Places.from_env(), os.environ, with_config=with_config)
 
 
 def list_plugin_commands() -> dict[str, tuple[str, str]]:
@@ -44,7 +44,7 @@ def load_plugin_command(ctx: click.Context, name: str) -> click.Command | None:
 
     Raises ConfigError, or a ClickException that says why the plugin that has it does not run.
     """
-    overview = read_current_overview()
+    overview = read_current_overview(with_config=True)
     decisions = [d for d in overview.activation.decisions if name in _names(d.plugin.commands)]
     owner = next((d.plugin for d in decisions if d.runs), None)
     if owner is None:
@@ -61,21 +61,27 @@ def load_plugin_command(ctx: click.Context, name: str) -> click.Command | None:
                 f'"{name}" comes with a plugin that is not installed; install it with: {install}'
             )
         return None
-    return _load(ctx, owner.id, name)
+    return _load(ctx, overview, owner.id, name)
 
 
 def _names(commands: tuple[Command, ...]) -> set[str]:
     return {command.name for command in commands}
 
 
-def _load(ctx: click.Context, plugin_id: str, name: str) -> click.Command:
+def _load(ctx: click.Context, overview: Overview, plugin_id: str, name: str) -> click.Command:
     global running
     from memslot.cli.output import keep_log_quiet, results_apart, say_warning
+    from memslot.config.paths import Places
     from memslot.host import Host
 
+    assert overview.loaded is not None
     keep_log_quiet()
     with results_apart():
-        host = ctx.with_resource(Host.load(agent=ctx.find_root().params.get("agent")))
+        agent = ctx.find_root().params.get("agent")
+        prepared = Host.prepare(
+            overview.loaded, overview.activation, Places.from_env(), agent=agent, env=dict(os.environ)
+        )
+        host = ctx.with_resource(prepared)
         ctx.obj = host  # for a command that is about the host itself
         command = host.plugin_commands(plugin_id).get(name)
     for warning in (*host.warnings, *(str(event) for event in host.diagnostics)):

@@ -4,38 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from memslot.config.check import Checked, Finding, check_tree, with_place
 from memslot.config.keypath import MISSING, KeyPath, lookup
+from memslot.config.loaded import LoadedConfig
 from memslot.config.merge import copied, merged
 from memslot.config.paths import Places
 from memslot.config.problems import ConfigProblem
 from memslot.config.read import RawConfig, parse_config_bytes, read_config_file
 from memslot.errors import ConfigError, MemslotError
 
-if TYPE_CHECKING:
-    from memslot.config.model import Config
-
 HERE = Path()
-
-
-@dataclass(frozen=True)
-class LoadedConfig:
-    """A checked config and where it came from."""
-
-    config: Config
-    files: tuple[Path, ...]
-    warnings: tuple[str, ...]
-    entry_problems: Mapping[str, tuple[ConfigProblem, ...]]
-    """Plugins whose entry is broken, with the reasons; they are switched off in `config`."""
-    env_names: frozenset[str]
-    env_paths: frozenset[KeyPath]
-    """Where values from the environment stand: they are never shown."""
-    tree: dict[str, Any] = field(repr=False)
-    """The merged keys as they were written, before variables were filled in."""
 
 
 def load_config(

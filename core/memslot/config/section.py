@@ -103,9 +103,6 @@ class Section:
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and self._values() == other._values()
 
-    def __hash__(self) -> int:
-        return hash(tuple(self._values().items()))
-
     def __repr__(self) -> str:
         shown = (f"{field.name}={getattr(self, field.name)!r}" for field in dataclasses.fields(self) if field.repr)
         return f"{type(self).__name__}({', '.join(shown)})"

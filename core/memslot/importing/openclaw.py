@@ -11,7 +11,8 @@ from typing import Any
 
 from memslot.config.edit import set_value
 from memslot.config.keypath import format_key
-from memslot.config.load import LoadedConfig, load_config, parse_config
+from memslot.config.load import load_config, parse_config
+from memslot.config.loaded import LoadedConfig
 from memslot.config.model import Config
 from memslot.config.paths import Places
 from memslot.config.problems import ConfigProblem

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,6 +18,7 @@ from typing import Any, TypeVar
 from memslot.plugins.fingerprints import Fingerprint, fingerprint
 
 _KEPT_ENTRIES = 32
+_CLOCK_TICK_NS = 50_000_000
 
 Value = TypeVar("Value")
 
@@ -30,10 +32,12 @@ class Cache:
     def get(self, name: str, key: Any, env: Mapping[str, str], decode: Callable[[Any], Value]) -> Value | None:
         """What was kept under this name, decoded, or None where it was not or is no longer true."""
         try:
-            entry = json.loads(self._file(name, key).read_bytes())
+            entry = json.loads(_read_own(self._file(name, key)))
             if entry["key"] != _digest(key) or entry["env"] != _env_digests(entry["env"], env, entry["salt"]):
                 return None
             if any(fingerprint(path) != _as_fingerprint(kept) for path, kept in entry["watched"]):
+                return None
+            if entry["digest"] != _digest(entry["data"]):
                 return None
             return decode(entry["data"])
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -50,15 +54,19 @@ class Cache:
         env_names: Iterable[str] = (),
     ) -> None:
         """Keep something. `watched` carries fingerprints taken before the work began. Never raises."""
+        watched = list(watched)
+        if not all(_is_settled(kept) for _, kept in watched):
+            return
         salt = os.urandom(16).hex()
         entry = {
             "key": _digest(key),
             "salt": salt,
             "env": _env_digests(sorted(env_names), env, salt),
-            "watched": list(watched),
+            "watched": watched,
             "data": data,
         }
         try:
+            entry["digest"] = _digest(data)
             replace_file(self._file(name, key), json.dumps(entry))
         except (OSError, TypeError, ValueError):
             return
@@ -97,8 +105,24 @@ def _as_fingerprint(kept: Any) -> Fingerprint:
 
 
 def _digest(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value, default=str).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(value).encode()).hexdigest()
 
 
-def _env_digests(names: Iterable[str], env: Mapping[str, str], salt: str) -> dict[str, str]:
-    return {name: hashlib.sha256(f"{salt}{env.get(name, '')}".encode()).hexdigest() for name in names}
+def _env_digests(names: Iterable[str], env: Mapping[str, str], salt: str) -> dict[str, str | None]:
+    """The variables' values, comparable and not readable; None for one that is not set."""
+    values = {name: env.get(name) for name in names}
+    return {name: None if value is None else _digest([salt, value]) for name, value in values.items()}
+
+
+def _read_own(file: Path) -> bytes:
+    """An entry that nobody but this user can have written: it may say which plugins run. Raises OSError."""
+    with file.open("rb") as opened:
+        status = os.fstat(opened.fileno())
+        if hasattr(os, "geteuid") and (status.st_uid != os.geteuid() or status.st_mode & 0o022):
+            raise PermissionError(f"{file} could have been written by somebody else")
+        return opened.read()
+
+
+def _is_settled(print_: Fingerprint) -> bool:
+    """Whether a file's last change is so long ago that the next one gets another time, however coarse the clock."""
+    return print_ is None or time.time_ns() - max(print_[0], print_[1]) > _CLOCK_TICK_NS

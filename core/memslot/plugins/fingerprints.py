@@ -25,13 +25,20 @@ def fingerprint(path: str) -> Fingerprint:
 
 def installed_fingerprint() -> list[Any]:
     """Changes when a distribution is installed, removed or upgraded in one of Python's folders."""
-    folders = [[path, _mtime(path)] for path in search_path() if os.path.isdir(path)]  # noqa: PTH112
+    folders = [[path, _installed_at(path)] for path in search_path() if os.path.isdir(path)]  # noqa: PTH112
     return [__version__, sys.version, sys.prefix, folders]
 
 
-def _mtime(path: str) -> int:
-    # Only the folder's own entries matter, and only their names: an access or a chmod does not.
-    return os.stat(path).st_mtime_ns  # noqa: PTH116
+def _installed_at(path: str) -> int | None:
+    """When a folder with distributions changed; None for one without, such as the folder of a script.
+
+    Only the folder's own entries matter, and only their names: an access or a chmod does not.
+    """
+    try:
+        has_any = any(name.endswith((".dist-info", ".egg-info", ".egg")) for name in os.listdir(path))  # noqa: PTH208
+        return os.stat(path).st_mtime_ns if has_any else None  # noqa: PTH116
+    except OSError:
+        return None
 
 
 def search_path() -> list[str]:

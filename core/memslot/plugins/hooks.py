@@ -12,7 +12,7 @@ import inspect
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -89,7 +89,7 @@ class HookRunner:
     def add(self, plugin: object, context: PluginContext, timeout_ms: int | None = None) -> list[str]:
         """Register a plugin's implementations; give the names of the hooks it implements.
 
-        pluggy calls what was registered last first. Raises pluggy's PluginValidationError where an implementation
+        `arrange` puts plugins in order. Raises pluggy's PluginValidationError where an implementation
         does not fit its hook; then none of the plugin's hooks is registered.
         """
         plugin_id = context.plugin_id
@@ -107,6 +107,11 @@ class HookRunner:
         if timeout_ms is not None:
             self._timeouts[plugin_id] = timeout_ms / 1000
         return [caller.name for caller in self._manager.get_hookcallers(stand_in) or []]
+
+    def arrange(self, plugin_ids: Sequence[str]) -> None:
+        """Call hooks in this order of plugins."""
+        for plugin_id in reversed(plugin_ids):  # pluggy calls what was registered last first
+            self._manager.register(self._manager.unregister(name=plugin_id), name=plugin_id)
 
     def _implementations(self, plugin: object) -> Iterable[tuple[str, str]]:
         """The marked functions of a plugin, each with its hook's name."""

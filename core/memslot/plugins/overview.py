@@ -7,7 +7,7 @@ import (pydantic, pluggy, importlib.metadata) are imported only where something 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from memslot.plugins.fingerprints import fingerprint, installed_fingerprint, sea
 from memslot.plugins.info import Catalog, PluginInfo
 
 if TYPE_CHECKING:
-    from memslot.config.load import LoadedConfig
+    from memslot.config.loaded import LoadedConfig
     from memslot.config.problems import ConfigProblem
 
 
@@ -29,10 +29,12 @@ _HARMLESS = frozenset({"$schema", "$comment", "title", "description", "type", "p
 
 @dataclass(frozen=True)
 class Overview:
-    """Every plugin with its decision, the slots, and what the config loader warned about."""
+    """Every plugin with its decision, the slots, what the config loader warned about, and the config itself."""
 
     activation: Activation
     warnings: tuple[str, ...]
+    loaded: LoadedConfig | None = None
+    """None where it comes from a cache that may not hold it."""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -42,24 +44,39 @@ class Overview:
             ],
             "slots": [asdict(slot) for slot in self.activation.slots],
             "warnings": list(self.warnings),
+            "config": None if self.loaded is None else self.loaded.tree,
+            "files": [] if self.loaded is None else [str(file) for file in self.loaded.files],
         }
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Overview:
+    def from_json(cls, data: Mapping[str, Any], env: Mapping[str, str]) -> Overview:
         decisions = tuple(
             Decision(PluginInfo.from_json(d["plugin"]), d["runs"], d["code"], d["reason"]) for d in data["decisions"]
         )
         slots = tuple(Slot(**slot) for slot in data["slots"])
-        return cls(Activation(decisions, slots), tuple(data["warnings"]))
+        warnings = tuple(data["warnings"])
+        loaded = None
+        if data["config"] is not None:
+            from memslot.config.loaded import restore_config
+
+            loaded = restore_config(data["config"], map(Path, data["files"]), warnings, env)
+        return cls(Activation(decisions, slots), warnings, loaded)
 
 
-def read_overview(places: Places, env: Mapping[str, str]) -> Overview:
+def read_setup(places: Places, env: Mapping[str, str]) -> tuple[LoadedConfig, Activation]:
+    """The config and the plugins that go with it; raises ConfigError where the config is wrong."""
+    overview = read_overview(places, env, with_config=True)
+    assert overview.loaded is not None
+    return overview.loaded, overview.activation
+
+
+def read_overview(places: Places, env: Mapping[str, str], *, with_config: bool = False) -> Overview:
     """The overview, from the cache if that still holds; raises ConfigError where the config is wrong."""
     cache = Cache(places.cache_dir)
     project = find_project_file(Path(), places)
     key = [[str(places.config_file), str(project), search_path()], installed_fingerprint(), environment_key(env)]
-    kept = cache.get("overview", key, env, Overview.from_json)
-    if kept is not None:
+    kept = cache.get("overview", key, env, lambda data: Overview.from_json(data, env))
+    if kept is not None and (kept.loaded is not None or not with_config):
         return kept
 
     from memslot.config.load import load_config
@@ -70,13 +87,25 @@ def read_overview(places: Places, env: Mapping[str, str]) -> Overview:
     loaded = load_config(places, env=env)
     catalog = find_plugins(loaded, places, env)
     watched.update(catalog.watched)
-    overview = Overview(_decide(catalog, loaded, env), loaded.warnings)
-    cache.put("overview", key, overview.to_json(), watched=watched.items(), env=env, env_names=loaded.env_names)
+    overview = Overview(_decide(catalog, loaded, env), loaded.warnings, loaded)
+    kept = overview if _may_be_kept(loaded, catalog) else replace(overview, loaded=None)
+    cache.put("overview", key, kept.to_json(), watched=watched.items(), env=env, env_names=loaded.env_names)
     return overview
 
 
+def _may_be_kept(loaded: LoadedConfig, catalog: Catalog) -> bool:
+    """Whether the config may stand in the cache, too. A secret that is written out stays in its one file."""
+    from memslot.config.sensitive import masked
+
+    entries = ((f"plugins.entries.{plugin.id}.config", plugin.secret_paths) for plugin in catalog.plugins)
+    secret = {f"{entry}.{path}" for entry, paths in entries for path in paths}
+    is_open: bool = masked(loaded.tree, also=secret) == loaded.tree
+    return is_open and not loaded.entry_problems
+
+
 def environment_key(env: Mapping[str, str]) -> list[str | None]:
-    return [env.get("MEMSLOT_LOAD_PLUGINS"), env.get("MEMSLOT_DISABLE_PLUGINS")]
+    """What decides about plugins beside the config; `~` in its paths is the person's home."""
+    return [env.get("MEMSLOT_LOAD_PLUGINS"), env.get("MEMSLOT_DISABLE_PLUGINS"), str(expand_home("~"))]
 
 
 def decide_plugins(loaded: LoadedConfig, places: Places, env: Mapping[str, str]) -> Activation:

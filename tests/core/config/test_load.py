@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from memslot.config.load import LoadedConfig, load_config, parse_config
+from memslot.config.load import load_config, parse_config
+from memslot.config.loaded import LoadedConfig
 from memslot.config.paths import Places
 from memslot.config.problems import ConfigProblem
 from memslot.errors import ConfigError

@@ -346,4 +346,3 @@ def test_a_section_takes_no_unknown_field_and_needs_the_required_ones() -> None:
         MemorySearch(colour="red")  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="ExtraPath needs path"):
         ExtraPath()
-    assert hash(MemorySearch(provider="a")) != hash(MemorySearch(provider="b"))

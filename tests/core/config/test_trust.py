@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 from memslot.config.edit import parse_cli_value, set_value
-from memslot.config.load import LoadedConfig, load_config
+from memslot.config.load import load_config
+from memslot.config.loaded import LoadedConfig
 from memslot.config.paths import Places
 from memslot.config.project import find_project_file
 from memslot.config.trust import read_requests, revoke_trust, trust_project, trusted_projects

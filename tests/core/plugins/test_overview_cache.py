@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import sys
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
-from memslot import Places
-from memslot.plugins import discovery
-from memslot.plugins.overview import Overview, read_overview
+from memslot import Config, ConfigError, Places
+from memslot.config import load
+from memslot.plugins import discovery, fingerprints
+from memslot.plugins.cache import Cache
+from memslot.plugins.fingerprints import fingerprint
+from memslot.plugins.overview import Overview, read_overview, read_setup
 
 
 class Home:
@@ -27,12 +33,24 @@ class Home:
             return real(*arguments)  # type: ignore[arg-type]
 
         monkeypatch.setattr(discovery, "discover", counting)
+        self.checked = 0
+        real_check = load.check_tree
+
+        def counting_checks(*arguments: object) -> object:
+            self.checked += 1
+            return real_check(*arguments)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(load, "check_tree", counting_checks)
 
     def configure(self, tree: object) -> None:
         (self.folder / "memslot.json5").write_text(json.dumps(tree))
+        time.sleep(0.06)  # what was written a moment ago is not kept
 
     def read(self) -> Overview:
         return read_overview(Places.from_env(self.env), self.env)
+
+    def config(self) -> Config:
+        return read_setup(Places.from_env(self.env), self.env)[0].config
 
     def state(self, plugin_id: str) -> str:
         return next(d.code for d in self.read().activation.decisions if d.plugin.id == plugin_id)
@@ -170,3 +188,107 @@ def test_old_entries_are_thrown_away(home: Home) -> None:
     home.configure({"plugins": {"deny": ["x"]}})
     home.read()
     assert len(list(cache.iterdir())) <= 34
+
+
+# The config in the cache
+
+
+def test_config_is_checked_once_and_then_comes_from_the_cache(home: Home) -> None:
+    home.configure({"agents": {"defaults": {"memorySearch": {"query": {"minScore": 0}}}, "list": [{"id": "a"}]}})
+    first, second = home.config(), home.config()
+    assert first == second
+    assert second.memory_search("a").query.min_score == 0.0
+    assert home.checked == 1
+
+
+def test_changed_config_is_never_taken_from_the_cache(home: Home) -> None:
+    for results in (3, 4, 3):
+        home.configure({"agents": {"defaults": {"memorySearch": {"query": {"maxResults": results}}}}})
+        assert home.config().memory_search().query.max_results == results
+    (home.folder / "memslot.json5").unlink()
+    assert home.config().memory_search().query.max_results == 6
+
+
+def test_variable_in_the_config_is_filled_in_anew_and_never_kept(home: Home) -> None:
+    home.configure({"agents": {"defaults": {"apiKey": "${CHAT_KEY}", "model": "${MODEL}"}}})
+    home.env |= {"CHAT_KEY": "hush-hush-1", "MODEL": "m1"}
+    assert [home.config().agents.defaults.api_key for _ in range(2)] == ["hush-hush-1"] * 2
+    assert home.checked == 1
+    home.env["CHAT_KEY"] = "hush-hush-2"
+    assert home.config().agents.defaults.api_key == "hush-hush-2"
+    assert not any("hush" in file.read_text() for file in (home.folder / "cache").iterdir())
+    del home.env["CHAT_KEY"]
+    with pytest.raises(ConfigError, match="1 problem"):
+        home.config()
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        {"agents": {"defaults": {"apiKey": "hush-hush"}}},
+        {"agents": {"defaults": {"memorySearch": {"remote": {"headers": {"X-Who": "hush-hush"}}}}}},
+        {"plugins": {"entries": {"dev": {"config": {"pin": "hush-hush"}}}}},
+    ],
+)
+def test_secret_that_is_written_into_the_config_is_not_copied(home: Home, tmp_path: Path, tree: dict[str, Any]) -> None:
+    schema = {"type": "object", "properties": {"pin": {"type": "string"}}}
+    write_plugin(tmp_path / "dev" / "pack", configSchema=schema, uiHints={"pin": {"sensitive": True}})
+    tree.setdefault("plugins", {})["load"] = {"paths": [str(tmp_path / "dev")]}
+    home.configure(tree)
+    assert home.config() == home.config()
+    assert home.config().written() == tree
+    assert not any("hush" in file.read_text() for file in (home.folder / "cache").iterdir())
+
+
+@pytest.mark.parametrize("part", ["version", "python"])
+def test_another_version_of_memslot_or_python_counts_at_once(
+    home: Home, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    home.config()
+    if part == "version":
+        monkeypatch.setattr(fingerprints, "__version__", "99.0")
+    else:
+        monkeypatch.setattr(sys, "version", "4.0")
+    home.config()
+    assert (home.checked, home.searched) == (2, 2)
+
+
+@pytest.mark.parametrize("damage", [{"agents": 3}, {"agents": {"list": [{}]}}, {"nonsense": 1}, [1], "text"])
+def test_a_damaged_config_in_the_cache_is_ignored(home: Home, damage: Any) -> None:
+    first = home.config()
+    (file,) = (home.folder / "cache").glob("overview-*")
+    entry = json.loads(file.read_text())
+    entry["data"]["config"] = damage
+    file.write_text(json.dumps(entry))
+    assert home.config() == first
+
+
+def test_an_entry_that_somebody_else_could_have_written_is_ignored(home: Home) -> None:
+    home.config()
+    for file in (home.folder / "cache").iterdir():
+        file.chmod(0o666)
+    home.config()
+    assert (home.checked, home.searched) == (2, 2)
+
+
+def test_what_changed_a_moment_ago_is_not_kept(tmp_path: Path) -> None:
+    """Two changes within one tick of the clock look like one."""
+    cache, file = Cache(tmp_path / "cache"), tmp_path / "config"
+    kept = []
+    for pause in (0.0, 0.06):
+        file.write_text("x")
+        time.sleep(pause)
+        cache.put("it", ["key"], 1, watched=[(str(file), fingerprint(str(file)))], env={})
+        kept.append(cache.get("it", ["key"], {}, int))
+    assert kept == [None, 1]
+
+
+def test_files_in_a_folder_without_distributions_do_not_count(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "scripts").mkdir()
+    monkeypatch.syspath_prepend(str(tmp_path / "scripts"))
+    home.read()
+    (tmp_path / "scripts" / "notes.txt").write_text("A script's folder changes all the time.")
+    home.read()
+    assert home.searched == 1

@@ -1,0 +1,42 @@
+"""A checked config, and how one that was checked before comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from memslot.config.environ import replace_variables
+from memslot.config.keypath import KeyPath
+from memslot.config.model import Config
+
+if TYPE_CHECKING:
+    from memslot.config.problems import ConfigProblem
+
+
+@dataclass(frozen=True)
+class LoadedConfig:
+    """A checked config and where it came from."""
+
+    config: Config
+    files: tuple[Path, ...]
+    warnings: tuple[str, ...]
+    entry_problems: Mapping[str, tuple[ConfigProblem, ...]]
+    """Plugins whose entry is broken, with the reasons; they are switched off in `config`."""
+    env_names: frozenset[str]
+    env_paths: frozenset[KeyPath]
+    """Where values from the environment stand: they are never shown."""
+    tree: dict[str, Any] = field(repr=False)
+    """The merged keys as they were written, before variables were filled in."""
+
+
+def restore_config(
+    tree: dict[str, Any], files: Iterable[Path], warnings: tuple[str, ...], env: Mapping[str, str]
+) -> LoadedConfig:
+    """A config whose tree was checked with the same values of its variables, and without a fault."""
+    filled = replace_variables(tree, env)
+    if filled.problems:
+        raise ValueError("a variable of the config is missing")
+    config = Config.from_tree(filled.tree)
+    return LoadedConfig(config, tuple(files), warnings, {}, filled.names, filled.paths, tree)

@@ -1,0 +1,138 @@
+"""A start imports and starts only what the command needs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from memslot import Host, Places
+from memslot.plugins.overview import read_setup
+
+COMMAND = """
+import json, sys
+from memslot.cli import main
+sys.argv = ["memslot", *json.loads(sys.argv[1])]
+try:
+    main()
+except SystemExit as end:
+    assert not end.code, end.code
+print("LOADED", json.dumps([name for name in sys.modules if name.count(".") < 2]))
+"""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("lean") / "home"
+    (folder / "workspace").mkdir(parents=True)
+    (folder / "workspace" / "MEMORY.md").write_text("The harbour opens at six.\n")
+    (folder / "memslot.json5").write_text('{agents: {defaults: {memorySearch: {provider: "none"}}}}')
+    return folder
+
+
+def loaded_by(home: Path, *arguments: str) -> set[str]:
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("MEMSLOT_", "PYTHON"))}
+    argv = [sys.executable, "-c", COMMAND, json.dumps(arguments)]
+    for _ in range(2):  # the first fills the cache
+        done = subprocess.run(
+            argv, env={**env, "MEMSLOT_HOME": str(home)}, cwd=home.parent, capture_output=True, text=True, check=True
+        )
+    return set(json.loads(done.stdout.rpartition("LOADED ")[2]))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "needless"),
+    [
+        (("--help",), {"pydantic", "pluggy", "numpy", "apsw", "memslot.host", "importlib.metadata"}),
+        (
+            ("memory", "search", "harbour"),
+            {"pydantic", "numpy", "importlib.metadata", "memslot_mcp_server", "memslot_embed_providers", "pyjson5"},
+        ),
+        (("memory", "status"), {"pydantic", "numpy", "importlib.metadata", "memslot_mcp_server"}),
+    ],
+)
+def test_a_command_loads_nothing_that_it_does_not_need(
+    home: Path, arguments: tuple[str, ...], needless: set[str]
+) -> None:
+    assert needless.isdisjoint(loaded_by(home, *arguments))
+
+
+# Plugins
+
+
+@pytest.fixture
+def prepare(tmp_path: Path, write_plugin: Any) -> Any:
+    (tmp_path / "home").mkdir()
+    env = {"MEMSLOT_HOME": str(tmp_path / "home"), "MEMSLOT_LOAD_PLUGINS": "first,second,third"}
+    hooks = """
+    @hookimpl
+    def register_embedding_providers():
+        return [EmbeddingProviderSpec("of-{0}", lambda options: None, missing=lambda options: "not there")]
+
+    @hookimpl
+    def register_commands(cli):
+        import click
+        cli.add_command(click.Command("go-{0}"))
+
+    @hookimpl
+    def register_tools():
+        return [Tool("tool_{0}", "x", {{}}, lambda args: "")]
+
+    @hookimpl
+    def agent_end(): ...
+    """
+    for name in ("first", "second", "third"):
+        provides = {"providers": [f"of-{name}"], "commands": [f"go-{name}"], "tools": [f"tool_{name}"]}
+        write_plugin(name, hooks.format(name), provides=provides)
+    paths = {"plugins": {"load": {"paths": [str(tmp_path / "plugins")]}, "slots": {"memory": "none"}}}
+    (tmp_path / "home" / "memslot.json5").write_text(json.dumps(paths))
+
+    def make() -> Host:
+        places = Places.from_env(env)
+        return Host.prepare(*read_setup(places, env), places, env=env)
+
+    return make
+
+
+def imported() -> list[str]:
+    return sorted(name.split("_")[1] for name in sys.modules if name.startswith("dev_"))
+
+
+def test_a_prepared_host_starts_a_plugin_for_its_command(prepare: Any) -> None:
+    with prepare() as host:
+        assert imported() == []
+        assert list(host.plugin_commands("second")) == ["go-second"]
+        assert imported() == ["second"]
+
+
+def test_a_prepared_host_starts_only_the_provider_that_is_named(prepare: Any) -> None:
+    from dataclasses import replace
+
+    with prepare() as host:
+        settings = host.config.memory_search()
+        assert host.select_embedder(replace(settings, provider="none")).provider is None
+        assert imported() == []
+        assert host.select_embedder(replace(settings, provider="of-third")).reason == "of-third: not there"
+        assert imported() == ["third"]
+        host.select_embedder(replace(settings, provider="auto"))
+        assert imported() == ["first", "second", "third"]
+
+
+def test_a_prepared_host_is_whole_once_something_needs_all_plugins(prepare: Any) -> None:
+    with prepare() as host:
+        host.plugin_commands("third")
+        host.select_embedder()
+        assert [tool.name for tool in host.tools()] == ["tool_first", "tool_second", "tool_third"]
+        assert host.plugins == ("first", "second", "third")
+        assert [spec.id for spec in host.embedding_providers.specs] == ["of-first", "of-second", "of-third"]
+        assert host._runner.implementers("agent_end") == ["first", "second", "third"]
+        assert list(host.diagnostics) == []
+
+
+def test_a_prepared_host_that_is_closed_starts_nothing(prepare: Any) -> None:
+    prepare().close()
+    assert imported() == []
