@@ -35,7 +35,11 @@ def test_quick_run_reports_every_metric(tmp_path: Path) -> None:
         ("plugins list, 50 more plugins", "python -c pass"),
         ("plugins list, 50 more plugins", "import click"),
         ("plugins list, 50 more plugins (cold)", "import click"),
-        ("Host.load(), 5 plugins", "import pluggy, pydantic"),
+        ("memslot --help", "import click, numpy, apsw"),
+        ("memory search, static", "import click, numpy, apsw"),
+        ("memory search, keywords", "import click, numpy, apsw"),
+        ("memory status", "import click, numpy, apsw"),
+        ("Host.load()", "import click, numpy, apsw"),
         ("one no-op hook call", "thread start + join"),
     } <= metrics
     assert all(len(seconds) == 5 and min(seconds) > 0 for seconds in result["seconds"].values())

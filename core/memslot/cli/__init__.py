@@ -9,6 +9,10 @@ def main() -> None:
     import os
     import sys
 
+    # Threads of OpenBLAS spin while they wait, which doubles the processor time of a search; our products are small.
+    if "OMP_NUM_THREADS" not in os.environ:
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when numpy is imported
+
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a character gets its code, not a traceback.
         if isinstance(stream, io.TextIOWrapper):

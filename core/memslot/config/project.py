@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from memslot.config.paths import CONFIG_NAMES, Places
-from memslot.config.read import read_config_bytes
 from memslot.errors import TrustError
 
 FOLDER = ".memslot"
@@ -49,6 +47,10 @@ def find_project_file(start: Path, places: Places) -> Path | None:
 
 def read_project_file(path: Path) -> ProjectFile:
     """Read a project's config once, refusing one that somebody else could have put there."""
+    import hashlib
+
+    from memslot.config.read import read_config_bytes
+
     root = path.parent.parent.resolve()
     real = path.resolve()
     if not real.is_relative_to(root):

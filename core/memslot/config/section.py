@@ -116,7 +116,7 @@ class Section:
         from pydantic import ValidationError
 
         try:
-            validator(cls)(tree)
+            validator(cls)(tree)  # type: ignore[arg-type]  # a class is hashable though its instances are not
         except ValidationError as error:  # its own text holds values, and those may be keys
             faults = error.errors(include_url=False, include_input=False)
             told = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in faults)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 
 def nearest(written: str, known: Iterable[str]) -> str | None:
     """The known name nearest to what was written; case, dashes and underscores do not count."""
+    import difflib
+
     folded = {_fold(name): name for name in known}
     near = difflib.get_close_matches(_fold(written[:100]), folded, n=1, cutoff=0.6)
     return folded[near[0]] if near else None

@@ -6,11 +6,10 @@ environment variables it depends on. Losing one, or finding it torn, only costs 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import tempfile
 import time
+import zlib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -33,11 +32,11 @@ class Cache:
         """What was kept under this name, decoded, or None where it was not or is no longer true."""
         try:
             entry = json.loads(_read_own(self._file(name, key)))
-            if entry["key"] != _digest(key) or entry["env"] != _env_digests(entry["env"], env, entry["salt"]):
+            if entry["key"] != key or entry["env"] != _env_digests(entry["env"], env, entry["salt"]):
                 return None
             if any(fingerprint(path) != _as_fingerprint(kept) for path, kept in entry["watched"]):
                 return None
-            if entry["digest"] != _digest(entry["data"]):
+            if entry["checksum"] != _checksum(entry["data"]):
                 return None
             return decode(entry["data"])
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -59,14 +58,14 @@ class Cache:
             return
         salt = os.urandom(16).hex()
         entry = {
-            "key": _digest(key),
+            "key": key,
             "salt": salt,
             "env": _env_digests(sorted(env_names), env, salt),
             "watched": watched,
             "data": data,
         }
         try:
-            entry["digest"] = _digest(data)
+            entry["checksum"] = _checksum(data)
             replace_file(self._file(name, key), json.dumps(entry))
         except (OSError, TypeError, ValueError):
             return
@@ -74,11 +73,13 @@ class Cache:
     def _file(self, name: str, key: Any) -> Path:
         # The name depends on the key's first part only (what is asked), so that an answer to the same
         # question replaces the old one.
-        return self._folder / f"{name}-{_digest(key[0])[:16]}.json"
+        return self._folder / f"{name}-{_checksum(key[0]):08x}.json"
 
 
 def replace_file(file: Path, text: str) -> None:
     """Put a file into a cache's folder in one step, and the oldest of too many out. Raises OSError."""
+    import tempfile
+
     folder = file.parent
     if not folder.parent.is_dir():
         return
@@ -104,14 +105,22 @@ def _as_fingerprint(kept: Any) -> Fingerprint:
     return None if kept is None else tuple(kept)
 
 
-def _digest(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value).encode()).hexdigest()
+def _checksum(value: Any) -> int:
+    """Against damage and for names; `hashlib` would load OpenSSL at every start."""
+    return zlib.crc32(json.dumps(value).encode())
 
 
 def _env_digests(names: Iterable[str], env: Mapping[str, str], salt: str) -> dict[str, str | None]:
     """The variables' values, comparable and not readable; None for one that is not set."""
     values = {name: env.get(name) for name in names}
-    return {name: None if value is None else _digest([salt, value]) for name, value in values.items()}
+    if not values:
+        return {}
+    from hashlib import sha256
+
+    def digest(value: str) -> str:
+        return sha256(f"{salt}{value}".encode("utf-8", "surrogateescape")).hexdigest()
+
+    return {name: None if value is None else digest(value) for name, value in values.items()}
 
 
 def _read_own(file: Path) -> bytes:

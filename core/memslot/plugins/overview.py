@@ -6,8 +6,9 @@ import (pydantic, pluggy, importlib.metadata) are imported only where something 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,8 +34,8 @@ class Overview:
 
     activation: Activation
     warnings: tuple[str, ...]
-    loaded: LoadedConfig | None = None
-    """None where it comes from a cache that may not hold it."""
+    loaded: LoadedConfig | None = field(default=None, compare=False)
+    """None where it comes from the cache and nobody asked for it, or the cache may not hold it."""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -49,14 +50,14 @@ class Overview:
         }
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any], env: Mapping[str, str]) -> Overview:
+    def from_json(cls, data: Mapping[str, Any], env: Mapping[str, str], *, with_config: bool) -> Overview:
         decisions = tuple(
             Decision(PluginInfo.from_json(d["plugin"]), d["runs"], d["code"], d["reason"]) for d in data["decisions"]
         )
         slots = tuple(Slot(**slot) for slot in data["slots"])
         warnings = tuple(data["warnings"])
         loaded = None
-        if data["config"] is not None:
+        if with_config and data["config"] is not None:
             from memslot.config.loaded import restore_config
 
             loaded = restore_config(data["config"], map(Path, data["files"]), warnings, env)
@@ -75,7 +76,7 @@ def read_overview(places: Places, env: Mapping[str, str], *, with_config: bool =
     cache = Cache(places.cache_dir)
     project = find_project_file(Path(), places)
     key = [[str(places.config_file), str(project), search_path()], installed_fingerprint(), environment_key(env)]
-    kept = cache.get("overview", key, env, lambda data: Overview.from_json(data, env))
+    kept = cache.get("overview", key, env, functools.partial(Overview.from_json, env=env, with_config=with_config))
     if kept is not None and (kept.loaded is not None or not with_config):
         return kept
 

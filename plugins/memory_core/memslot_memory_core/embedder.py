@@ -6,22 +6,17 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from memslot import (
-    BatchJobs,
-    EmbeddingPipeline,
-    HasTokenVectors,
-    MemorySearch,
-    MemslotError,
-    SearchAdvice,
-    Selection,
-    advice_of,
-    redact,
-)
+from memslot import HasTokenVectors, MemslotError, Selection, advice_of, redact
 
 from memslot_memory_core.index.embeddings import BatchApi, Embedder, EmbeddingStore
 
-MakePipeline = Callable[[EmbeddingStore], tuple[EmbeddingPipeline | None, Selection]]
+if TYPE_CHECKING:
+    from memslot import EmbeddingPipeline, MemorySearch, SearchAdvice
+
+    MakePipeline = Callable[[EmbeddingStore], tuple[EmbeddingPipeline | None, Selection]]
+
 _ASK_AGAIN_SECONDS = 60.0
 _CLOSE_SECONDS = 1.0
 
@@ -63,6 +58,8 @@ class EmbedderChoice:
         """Who embeds what a sync finds."""
         pipeline, selection = self.choose()
         if pipeline is not None:
+            from memslot import BatchJobs
+
             # A provider without a batch API is asked in the plain way: that only costs more.
             batch = self._batch if isinstance(pipeline.provider, BatchJobs) else None
             return Embedder(pipeline, free=not selection.sends_text_away, batch=batch)

@@ -7,12 +7,12 @@ import threading
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
 from memslot import MemorySearch, MemorySearchOutcome, MemoryStatus, MemslotError, Session, real_path
 
-from memslot_memory_core.embedder import EmbedderChoice, MakePipeline, batch_api
+from memslot_memory_core.embedder import EmbedderChoice, batch_api
 from memslot_memory_core.health import Health, bytes_of, count_changed, look_over, may_be_written
 from memslot_memory_core.index.connection import DAMAGE, IndexBusyError, IndexFault
 from memslot_memory_core.index.owner import Owner, take_over
@@ -26,6 +26,9 @@ from memslot_memory_core.outcome import plain_error, unavailable, unsearchable
 from memslot_memory_core.reading import FilePart, read_part
 from memslot_memory_core.searching import Searcher
 from memslot_memory_core.upkeep import Paths, Upkeep
+
+if TYPE_CHECKING:
+    from memslot_memory_core.embedder import MakePipeline
 
 FIRST_INDEX_SECONDS = 3.0
 """A search waits this long for an index that was never built: better than an empty answer."""

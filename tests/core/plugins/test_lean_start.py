@@ -61,6 +61,18 @@ def test_a_command_loads_nothing_that_it_does_not_need(
     assert needless.isdisjoint(loaded_by(home, *arguments))
 
 
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [({}, "1"), ({"OPENBLAS_NUM_THREADS": "3"}, "3"), ({"OMP_NUM_THREADS": "2"}, None)],
+)
+def test_blas_gets_one_thread_unless_somebody_says_otherwise(given: dict[str, str], expected: str | None) -> None:
+    code = COMMAND.rpartition("print")[0] + "import os; print(json.dumps(os.environ.get('OPENBLAS_NUM_THREADS')))"
+    env = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
+    argv = [sys.executable, "-c", code, json.dumps(["--version"])]
+    done = subprocess.run(argv, env={**env, **given}, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout.splitlines()[-1]) == expected
+
+
 # Plugins
 
 

@@ -12,14 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import apsw
-from memslot import (
-    CacheKey,
-    EmbeddingPipeline,
-    ProviderBusyError,
-    ProviderError,
-    ProviderRefusedError,
-    embed_in_batches,
-)
+from memslot import ProviderBusyError, ProviderError, ProviderRefusedError
 
 from memslot_memory_core.index.facts import Facts
 from memslot_memory_core.index.generation import Tables
@@ -27,6 +20,7 @@ from memslot_memory_core.index.schema import transaction
 
 if TYPE_CHECKING:
     import numpy
+    from memslot import CacheKey, EmbeddingPipeline
 
     Row = numpy.ndarray[tuple[int], numpy.dtype[numpy.float32]]
 
@@ -80,6 +74,8 @@ class Embedder:
         assert self.pipeline is not None
         if self.batch is None:
             return self.pipeline.embed_documents(texts, cancelled=cancelled)
+        from memslot import embed_in_batches
+
         return embed_in_batches(
             self.pipeline,
             texts,
@@ -234,6 +230,8 @@ def _embed_all(
     rows = embedder.embed(list(texts.values()), cancelled)
     if not embedder.knows_blanks:
         return
+    from memslot import EmbeddingPipeline
+
     blank = [text_hash for text_hash, row in zip(texts, rows, strict=True) if EmbeddingPipeline.is_zero(row)]
     if blank:
         with transaction(db):

@@ -9,7 +9,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Literal
 
 import apsw
-from memslot import EmbeddingCancelledError, EmbeddingPipeline, ProviderError, VectorSizeError
+from memslot import EmbeddingCancelledError, ProviderError, VectorSizeError
 
 from memslot_memory_core.index.embeddings import (
     Embedder,
@@ -29,6 +29,8 @@ from memslot_memory_core.index.vector_tables import VectorTables
 from memslot_memory_core.index.writing import Engines, Piece, Prepared, remove_file, touch_file, write_file
 
 if TYPE_CHECKING:
+    from memslot import EmbeddingPipeline
+
     from memslot_memory_core.sources.files import Discovery, SourceFile
 
 _Name = tuple[str, str]

@@ -7,8 +7,9 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from memslot import EmbeddingPipeline, MemorySearch, real_path, redact_lines
+from memslot import real_path, redact_lines
 
 from memslot_memory_core.index.identity import Identity
 from memslot_memory_core.index.writing import Piece, Prepared
@@ -19,6 +20,9 @@ from memslot_memory_core.sources.lookup import coverage, find, may_be_listed
 from memslot_memory_core.sources.text import read_text_file
 from memslot_memory_core.sources.transcript_workspace import WorkspaceTranscripts
 from memslot_memory_core.sources.transcripts import Resume, chunk_transcript, growth, read_transcript
+
+if TYPE_CHECKING:
+    from memslot import EmbeddingPipeline, MemorySearch
 
 UNSETTLED = "?"
 """At the end of a stamp: the file was read so soon after a change that another one might have the same times."""

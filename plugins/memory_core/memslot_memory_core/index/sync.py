@@ -5,10 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
-from memslot import EmbeddingPipeline
 
 from memslot_memory_core.index import generation as generations
 from memslot_memory_core.index import rebuild
@@ -24,6 +23,9 @@ from memslot_memory_core.index.report import LOOK, UPKEEP, Look, Mismatch, Progr
 from memslot_memory_core.index.schema import transaction
 from memslot_memory_core.index.store import IndexFile
 from memslot_memory_core.index.vector_tables import VectorTables
+
+if TYPE_CHECKING:
+    from memslot import EmbeddingPipeline
 
 _UNFINISHED = "the index is being built anew; until that is complete, the old one serves"
 
