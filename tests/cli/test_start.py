@@ -301,7 +301,7 @@ def test_a_command_of_a_plugin_that_is_not_installed_names_the_extra(command: st
     from memslot.cli.app import app
 
     none = SimpleNamespace(activation=SimpleNamespace(decisions=(), running=()))
-    monkeypatch.setattr(plugin_commands, "read_current_overview", lambda: none)
+    monkeypatch.setattr(plugin_commands, "read_current_overview", lambda **options: none)
 
     done = CliRunner().invoke(app, [command])
 
