@@ -40,7 +40,7 @@ def measure_hook_call(rounds: int) -> HookCall:
     session = Session("main")
 
     def call_hook() -> None:
-        runner.call_all("session_start", session=session)
+        runner.call("session_start", session=session)
 
     def run_thread() -> None:
         thread = threading.Thread(target=int, daemon=True)
