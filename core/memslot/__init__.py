@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from memslot.config.paths import Places as Places
     from memslot.config.paths import real_path as real_path
     from memslot.config.search_model import MemorySearch as MemorySearch
+    from memslot.config.starter import starter_memory as starter_memory
     from memslot.config.starter import without_starter as without_starter
     from memslot.diagnostics import Diagnostic as Diagnostic
     from memslot.embeddings.cache import CacheKey as CacheKey
@@ -94,15 +95,23 @@ if TYPE_CHECKING:
     from memslot.memory.contract import MemoryStatus as MemoryStatus
     from memslot.memory.fence import fence as fence
     from memslot.memory.fence import strip_recalled as strip_recalled
+    from memslot.plugins.config_file import ConfigFile as ConfigFile
     from memslot.plugins.context import PluginContext as PluginContext
+    from memslot.plugins.hints import install_command as install_command
     from memslot.redaction.redact import find_secrets as find_secrets
     from memslot.redaction.redact import redact as redact
     from memslot.redaction.redact import redact_lines as redact_lines
+    from memslot.sessions.imports import ForeignLine as ForeignLine
+    from memslot.sessions.imports import ForeignSession as ForeignSession
+    from memslot.sessions.imports import ImportedSession as ImportedSession
+    from memslot.sessions.imports import SessionImport as SessionImport
     from memslot.sessions.record import SessionRecord as SessionRecord
+    from memslot.sessions.session_files import read_session_file as read_session_file
     from memslot.sessions.store import SessionStore as SessionStore
     from memslot.sessions.summary import SessionSummary as SessionSummary
     from memslot.sessions.times import to_ms as to_ms
     from memslot.sessions.transcript import Transcript as Transcript
+    from memslot.sessions.transcript import read_jsonl as read_jsonl
     from memslot.storage.atomic import FileStamp as FileStamp
     from memslot.storage.atomic import atomic_file as atomic_file
     from memslot.storage.atomic import file_stamp as file_stamp
@@ -128,6 +137,7 @@ _HOMES = {
     "config.model": ["Config"],
     "config.paths": ["Places", "real_path"],
     "config.search_model": ["MemorySearch"],
+    "config.starter": ["starter_memory", "without_starter"],
     "diagnostics": ["Diagnostic"],
     "embeddings.cache": ["CacheKey", "EmbeddingCache", "MemoryCache"],
     "embeddings.contract": [
@@ -182,18 +192,21 @@ _HOMES = {
     ],
     "memory.contract": ["Memory", "MemoryHit", "MemorySearchOutcome", "MemoryStatus"],
     "memory.fence": ["fence", "strip_recalled"],
-    "config.starter": ["without_starter"],
     "invisible": ["visible"],
     "plugins.context": ["PluginContext"],
     "redaction.redact": ["find_secrets", "redact", "redact_lines"],
+    "plugins.config_file": ["ConfigFile"],
+    "plugins.hints": ["install_command"],
+    "sessions.imports": ["ForeignLine", "ForeignSession", "ImportedSession", "SessionImport"],
     "sessions.record": ["SessionRecord"],
+    "sessions.session_files": ["read_session_file"],
     "sessions.store": ["SessionStore"],
     "sessions.summary": ["SessionSummary"],
-    "sessions.transcript": ["Transcript"],
+    "sessions.times": ["to_ms"],
+    "sessions.transcript": ["Transcript", "read_jsonl"],
     "storage.atomic": ["FileStamp", "atomic_file", "file_stamp", "write_file"],
     "storage.folder": ["make_private_dir"],
     "storage.lock": ["file_lock", "note_lock"],
-    "sessions.times": ["to_ms"],
     "text": ["clean_lines", "one_line"],
     "threads": ["SingleFlight", "StillRunningError"],
     "tools": ["Tool", "ToolCall", "ToolResult"],

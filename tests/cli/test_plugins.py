@@ -251,3 +251,23 @@ def test_what_a_plugin_says_cannot_colour_the_screen(memslot) -> None:
     code, shown = memslot.on_a_terminal("plugins", "doctor")
     assert code == 1
     assert "\x1b[2J" not in shown
+
+
+def test_a_plugin_adds_a_command_to_sessions_and_takes_none_of_its_own(memslot) -> None:
+    code = """
+    import click
+    from memslot import hookimpl
+
+    @hookimpl
+    def register_commands(cli):
+        for name in ("count", "list"):
+            cli.add_command(click.Command(name, callback=lambda: click.echo("counted")), f"sessions {name}")
+    """
+    commands = [{"name": "sessions count", "help": "Count conversations."}, "sessions list"]
+    memslot.add_plugin("counter", code, kind="app", provides={"commands": commands})
+    memslot.write_config({"plugins": {"load": memslot.load}})
+
+    assert memslot.ok("sessions", "count") == "counted\n"
+    assert memslot.json("sessions", "list")["total"] == 0, "memslot's own command wins"
+    assert "Count conversations." in memslot.ok("sessions", "--help")
+    assert "sessions count" not in memslot.ok("--help")

@@ -12,7 +12,7 @@ import pyjson5
 import pytest
 from memslot import SessionStore
 
-SAMPLES = Path(__file__).parents[1] / "core" / "sessions" / "samples"
+SAMPLES = Path(__file__).parents[1] / "plugins" / "importers" / "samples"
 
 
 @pytest.fixture
@@ -109,11 +109,11 @@ def test_half_an_export_is_not_left_behind(memslot: Any, store: SessionStore) ->
 
 def test_conversations_of_other_programs_are_imported_once(memslot: Any) -> None:
     tried = memslot.ok("sessions", "import", str(SAMPLES), "--dry-run")
-    assert "would take over 4 conversations" in tried
+    assert "would import 4 conversations" in tried
     assert memslot.json("sessions", "list")["total"] == 0
     done = memslot.json("sessions", "import", str(SAMPLES))
     assert sorted(each["state"] for each in done["sessions"]) == ["empty", "new", "new", "new", "new"]
-    assert "took over 0 conversations and 0 continuations; 4 were here already" in memslot.ok(
+    assert "imported 0 conversations and 0 continuations; 4 were here already" in memslot.ok(
         "sessions", "import", str(SAMPLES)
     )
     assert {each["channel"] for each in memslot.json("sessions", "list")["sessions"]} == {

@@ -16,11 +16,11 @@ from pathlib import Path
 import pytest
 from memslot import Config, Places, SessionRecord, SessionStore
 from memslot.agent.compaction import CompactionFlush
-from memslot.sessions.importing import import_sessions
+from memslot_importers.sessions import import_sessions
 
 ROUNDS = int(os.environ.get("MEMSLOT_FAULT_ROUNDS", "20"))
 PROCESSES, APPENDS = 8, 500
-SAMPLES = Path(__file__).parents[1] / "core" / "sessions" / "samples"
+SAMPLES = Path(__file__).parents[1] / "plugins" / "importers" / "samples"
 
 
 @pytest.fixture

@@ -27,6 +27,7 @@ SOURCES = {
     "memslot-embed-providers": ROOT / "plugins" / "embed_providers",
     "memslot-mcp-server": ROOT / "plugins" / "mcp_server",
     "memslot-chat": ROOT / "plugins" / "chat",
+    "memslot-importers": ROOT / "plugins" / "importers",
     "memslot-anthropic-memory": ROOT / "plugins" / "anthropic_memory",
     "memslot-adapters": ROOT / "plugins" / "adapters",
 }
@@ -37,14 +38,15 @@ PACKAGES = {
     "memslot-embed-providers": "memslot_embed_providers",
     "memslot-mcp-server": "memslot_mcp_server",
     "memslot-chat": "memslot_chat",
+    "memslot-importers": "memslot_importers",
     "memslot-anthropic-memory": "memslot_anthropic_memory",
     "memslot-adapters": "memslot_adapters",
 }
 NO_PLUGINS = {"memslot-core", "memslot-adapters"}
 """Packages that register nothing."""
 EMBEDDERS = {"embed-static", "embed-local", "embed-openai", "embed-gemini", "embed-voyage", "embed-ollama"}
-DEFAULT_PLUGINS = {"memory-core", *EMBEDDERS}
-DEFAULTS = {"memslot", "memslot-core", "memslot-memory-core", "memslot-embed-providers"}
+DEFAULT_PLUGINS = {"memory-core", "importers", *EMBEDDERS}
+DEFAULTS = {"memslot", "memslot-core", "memslot-memory-core", "memslot-embed-providers", "memslot-importers"}
 OURS_BY_EXTRA = {
     "lancedb": sorted({*DEFAULTS, "memslot-memory-lancedb"}),
     "openai": sorted(DEFAULTS),

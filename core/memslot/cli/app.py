@@ -19,7 +19,6 @@ BUILT_IN = {
     "embed": ("memslot.cli.embed", "Ask embedding providers what they can do."),
     "config": ("memslot.cli.config", "Read and change the settings."),
     "sessions": ("memslot.cli.sessions", "List, show, export, import and delete conversations."),
-    "import": ("memslot.cli.import_openclaw", "Take over notes, transcripts and settings of other programs."),
     "doctor": ("memslot.cli.doctor", "Say what is wrong and what to do."),
     "paths": ("memslot.cli.paths", "Print where everything is kept."),
     "trust": ("memslot.cli.trust", "Trust a project's config file."),

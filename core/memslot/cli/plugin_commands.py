@@ -23,8 +23,8 @@ def read_current_overview(*, with_config: bool = False) -> Overview:
     return read_overview(Places.from_env(), os.environ, with_config=with_config)
 
 
-def list_plugin_commands() -> dict[str, tuple[str, str]]:
-    """Commands of plugins that run: name to (plugin, help). With a broken config there are none to list."""
+def list_plugin_commands(group: str = "") -> dict[str, tuple[str, str]]:
+    """Commands of plugins that run: name to (plugin, help), in a group or at the top. A broken config lists none."""
     from memslot.cli.output import clean
     from memslot.errors import MemslotError
 
@@ -32,11 +32,28 @@ def list_plugin_commands() -> dict[str, tuple[str, str]]:
         overview = read_current_overview()
     except MemslotError:
         return {}
+    commands = [(plugin.id, command) for plugin in overview.activation.running for command in plugin.commands]
     return {
-        command.name: (plugin.id, clean(command.help))
-        for plugin in overview.activation.running
-        for command in plugin.commands
+        command.name.rpartition(" ")[2]: (plugin_id, clean(command.help))
+        for plugin_id, command in commands
+        if command.name.rpartition(" ")[0] == group
     }
+
+
+class OpenGroup(click.Group):
+    """A group of memslot's own to which plugins add commands; its own commands come first."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*super().list_commands(ctx), *list_plugin_commands(self.name or "")})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return super().get_command(ctx, cmd_name) or load_plugin_command(ctx, f"{self.name} {cmd_name}")
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        own = [(name, command.get_short_help_str(200)) for name, command in self.commands.items()]
+        added = [(name, text) for name, (_, text) in list_plugin_commands(self.name or "").items()]
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted({**dict(added), **dict(own)}.items()))
 
 
 def load_plugin_command(ctx: click.Context, name: str) -> click.Command | None:

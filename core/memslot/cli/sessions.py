@@ -19,19 +19,18 @@ from memslot.cli.output import (
     say_done,
     say_warning,
 )
+from memslot.cli.plugin_commands import OpenGroup
 
 if TYPE_CHECKING:
-    from memslot.sessions.importing import SessionsImport
     from memslot.sessions.store import SessionStore
     from memslot.sessions.transcript import Entry
 
-_PROGRAMS = ("claude-code", "codex", "openclaw", "chatgpt", "memslot")
 _FORMATS = ("json5", "jsonl", "markdown")
 _agent = click.option("--agent", help="An agent's id; the default agent unless told.")
 _json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-@click.group("sessions")
+@click.group("sessions", cls=OpenGroup)
 def command() -> None:
     """List, show, export, import and delete conversations.
 
@@ -153,37 +152,6 @@ def export(session_id: str, form: str, output: Path | None, agent: str | None) -
     click.echo(f"Wrote {output}.", err=True)
 
 
-@command.command("import")
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
-@click.option("--from", "program", type=click.Choice(_PROGRAMS), help="The program; found out unless told.")
-@click.option("--dry-run", is_flag=True, help="Say what would happen, and write nothing.")
-@_agent
-@_json
-def import_(paths: tuple[Path, ...], program: str | None, dry_run: bool, agent: str | None, as_json: bool) -> None:
-    """Take over conversations of Claude Code, Codex, OpenClaw or ChatGPT, or ones that were exported here.
-
-    PATH is a transcript, a folder of them, or ChatGPT's export, packed or not. Nothing there is changed. Importing
-    again brings what is new since, and nothing twice.
-
-    \b
-    Examples:
-      memslot sessions import ~/.claude/projects --dry-run
-      memslot sessions import ~/.codex/sessions ~/.claude/projects
-      memslot sessions import chatgpt-export.zip --agent work
-    """
-    from memslot.sessions.foreign import PROGRAMS
-    from memslot.sessions.importing import import_sessions
-
-    chosen = next((each for each in PROGRAMS if each == program), None)
-    done = import_sessions(_store(agent, here=True), paths, program=chosen, dry_run=dry_run)
-    if as_json:
-        print_json(done.to_json())
-    else:
-        _print_import(done)
-    if done.refused and not done.sessions:
-        raise click.exceptions.Exit(1)
-
-
 @command.command()
 @click.argument("ids", metavar="ID...", nargs=-1, required=True)
 @click.option("--yes", is_flag=True, help="Do not ask.")
@@ -207,8 +175,8 @@ def delete(ids: tuple[str, ...], yes: bool, agent: str | None) -> None:
         say_done(f"{clean(session_id)} is deleted")
 
 
-def _store(agent: str | None, *, here: bool = False) -> SessionStore:
-    """All conversations of an agent; with `here` those of its workspace."""
+def _store(agent: str | None) -> SessionStore:
+    """All conversations of an agent."""
     from memslot.config.load import load_config
     from memslot.config.paths import Places
     from memslot.sessions.store import SessionStore
@@ -217,8 +185,7 @@ def _store(agent: str | None, *, here: bool = False) -> SessionStore:
     loaded = load_config(places)
     for warning in loaded.warnings:
         say_warning(warning)
-    agent_id = loaded.config.known_agent_id(agent)
-    return SessionStore.of_agent(places, agent_id, loaded.config.workspace(agent_id, places) if here else None)
+    return SessionStore.of_agent(places, loaded.config.known_agent_id(agent))
 
 
 def _meant(store: SessionStore, written: str) -> str:
@@ -243,21 +210,6 @@ def _print_message(entry: Entry) -> None:
     echo("")
     echo(click.style(speaker, bold=True, fg=colour) + (f"  {_when(entry.time)}" if entry.time else ""))
     echo(clean_lines(entry.text) or "(no text)")
-
-
-def _print_import(done: SessionsImport) -> None:
-    rows = [
-        (each.state, each.program, each.id, str(each.added)) for each in done.sessions if each.state in ("new", "grown")
-    ]
-    if rows:
-        print_table(("state", "program", "id", "lines"), rows)
-    if torn := sum(each.skipped for each in done.sessions):
-        say_warning(f"left out: {counted(torn, 'line')} that could not be read")
-    for reason in done.refused:
-        say_warning(clean(reason))
-    verb = "would take over" if done.dry_run else "took over"
-    told = f"{verb} {counted(done.count('new'), 'conversation')} and {counted(done.count('grown'), 'continuation')}"
-    say_done(f"{told}; {done.count('same')} were here already, in {done.count('empty')} nobody said anything")
 
 
 def _write_new(path: Path, data: bytes) -> None:

@@ -20,15 +20,17 @@ MAX_BYTES = 256 * 1024
 ID_PATTERN = r"^[a-z0-9][a-z0-9-]{0,63}$"
 RESERVED_COMMANDS = frozenset(
     {
-        *("init", "run", "plugins", "embed", "config", "sessions", "import", "doctor", "paths", "trust"),
+        *("init", "run", "plugins", "embed", "config", "sessions", "doctor", "paths", "trust"),
         "completion",
     }
 )
 """memslot's own commands, which no plugin can take."""
+OPEN_GROUPS = frozenset({"sessions"})
+"""Groups of memslot's own to which plugins can add commands."""
 _NO_SETTINGS: dict[str, Any] = {"type": "object", "additionalProperties": False}
 
 
-CommandName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,31}$")]
+CommandName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,31}( [a-z][a-z0-9-]{0,31})?$")]
 
 
 class _Part(BaseModel):
@@ -48,7 +50,7 @@ class UiHint(_Part):
 class CommandHint(_Part):
     """A command as `memslot --help` lists it before the plugin is loaded."""
 
-    name: CommandName = Field(description="The word after `memslot`.")
+    name: CommandName = Field(description="The word after `memslot`; `sessions NAME` adds a command to that group.")
     help: str = Field("", max_length=200, description="One line for `memslot --help`.")
 
 
@@ -68,6 +70,9 @@ class Provides(_Part):
             name = hint if isinstance(hint, str) else hint.name
             if name in RESERVED_COMMANDS:
                 raise ValueError(f'holds "{name}", which is a command of memslot itself')
+            group, space, _ = name.partition(" ")
+            if space and group not in OPEN_GROUPS:
+                raise ValueError(f'holds "{name}", but plugins can add commands only to: {", ".join(OPEN_GROUPS)}')
         return value
 
 

@@ -12,7 +12,7 @@ from memslot.sessions.record import SessionRecord
 from memslot.sessions.store import SessionStore
 from memslot.sessions.summary import title_of
 from memslot.sessions.times import to_iso
-from memslot.sessions.transcript import Entry, Transcript, read_lines
+from memslot.sessions.transcript import Entry, Transcript, read_jsonl
 
 ExportFormat = Literal["json5", "jsonl", "markdown"]
 EXPORT_FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)
@@ -35,7 +35,7 @@ def _whole_lines(store: SessionStore, session_id: str) -> Iterator[bytes]:
     """Every line that is a record, as it stands, so that importing it gives the same transcript."""
     path = store.path_of(session_id)
     try:
-        for _, raw, parsed in read_lines(path):
+        for _, raw, parsed in read_jsonl(path):
             if parsed is not None:
                 yield raw.rstrip(b"\r\n") + b"\n"
     except FileNotFoundError:

@@ -99,15 +99,13 @@ class Transcript:
         return tuple(said)
 
 
-def read_lines(path: Path) -> Iterator[Line]:
-    """All lines of a file; one that is too long comes without its content. Raises OSError."""
-    with _open(path) as file:
-        yield from lines_in(file)
-
-
-def lines_in(file: BinaryIO) -> Iterator[Line]:
-    """All lines of a file that is open."""
-    number = 0
+def read_jsonl(source: Path | BinaryIO) -> Iterator[Line]:
+    """All lines of a file: number, bytes, and record; an overlong one comes without its content. Raises OSError."""
+    if isinstance(source, Path):
+        with _open(source) as file:
+            yield from read_jsonl(file)
+        return
+    file, number = source, 0
     while raw := file.readline(MAX_LINE_BYTES + 2):
         number += 1
         if raw.endswith(b"\n") or len(raw) < MAX_LINE_BYTES + 2:
@@ -126,7 +124,7 @@ def read_transcript(path: Path) -> Transcript:
     broken: list[int] = []
     torn = False
     compacted: Compacted | None = None
-    for number, raw, record in read_lines(path):
+    for number, raw, record in read_jsonl(path):
         if record is None:
             torn = not raw.endswith(b"\n")
             if not torn:

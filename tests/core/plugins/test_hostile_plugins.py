@@ -132,6 +132,7 @@ def test_registration_that_hangs_is_left_behind(write_plugin, load_host, good, m
             "references must stay inside it",
         ),
         ({"id": "x", "kind": "tool", "name": "n", "provides": {"commands": ["config"]}}, "command of memslot itself"),
+        ({"id": "x", "kind": "tool", "name": "n", "provides": {"commands": ["config wipe"]}}, "only to: sessions"),
         ({"id": "x", "kind": "tool", "name": "n", "entry": "os:system"}, "outside its package"),
         ("[" * 100_000, "is not valid JSON"),
         ('{"id": "' + "x" * 300_000, "is larger than 256 KB"),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
 from memslot import SessionStore
 
-SAMPLES = Path(__file__).parent / "samples"
+SAMPLES = Path(__file__).parents[2] / "plugins" / "importers" / "samples"
 
 
 @pytest.fixture
@@ -19,9 +18,3 @@ def store(tmp_path: Path) -> SessionStore:
 @pytest.fixture
 def samples() -> Path:
     return SAMPLES
-
-
-@pytest.fixture
-def copies(tmp_path: Path) -> Path:
-    """The samples in a folder in which a test may change them."""
-    return Path(shutil.copytree(SAMPLES, tmp_path / "samples"))

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from memslot import Places, Session, SessionError, SessionStore
-from memslot.sessions.importing import import_sessions
+from memslot.sessions.imports import SessionImport
 from memslot.sessions.names import transcript_name
 
 HELLO = {"role": "user", "content": "hello"}
@@ -209,9 +209,7 @@ def test_a_moment_that_no_calendar_has_is_none(store: SessionStore, moment: int)
 
 
 @pytest.mark.parametrize("version", [2, 1.5, "2", "v3-beta"])
-def test_a_registry_from_the_future_is_read_and_left_as_it_is(
-    store: SessionStore, samples: Path, version: object
-) -> None:
+def test_a_registry_from_the_future_is_read_and_left_as_it_is(store: SessionStore, version: object) -> None:
     store.begin("s1", title="now")
     path = store.folder / "sessions.json5"
     tree = {**json.loads(path.read_text()), "version": version, "epoch": "later"}
@@ -222,7 +220,7 @@ def test_a_registry_from_the_future_is_read_and_left_as_it_is(
         lambda: store.begin("s2"),
         lambda: store.delete("s1"),
         lambda: store.append_compaction("s1", "short"),
-        lambda: import_sessions(store, [samples]),
+        lambda: SessionImport(store),
     ):
         with pytest.raises(SessionError, match=r"newer memslot.*upgrade"):
             change()

@@ -1,31 +1,20 @@
-"""Takes over an OpenClaw home: settings first, then the notes and transcripts of each agent."""
+"""Imports an OpenClaw home: its settings first, then the notes and transcripts of each agent."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from memslot.config.edit import set_value
-from memslot.config.keypath import format_key
-from memslot.config.load import load_config, parse_config
-from memslot.config.loaded import LoadedConfig
-from memslot.config.model import Config
-from memslot.config.paths import Places
-from memslot.config.problems import ConfigProblem
-from memslot.config.read import read_config_file
-from memslot.config.starter import starter_config, starter_memory
-from memslot.errors import ConfigError
-from memslot.importing.carried import Setting, their_settings
-from memslot.importing.copying import Copied, copy_notes, copy_transcripts
-from memslot.importing.openclaw_home import NOTE_FOLDER, NOTE_NAMES, TheirAgent, TheirHome, read_openclaw
-from memslot.importing.planning import Plan, plan_settings
-from memslot.plugins.info import PluginInfo
+from memslot import Config, ConfigError, ConfigFile, Places, starter_memory
 
-MISSING = "is required"
+from memslot_importers.openclaw.copies import Copied, copy_notes, copy_transcripts
+from memslot_importers.openclaw.home import NOTE_FOLDER, NOTE_NAMES, TheirAgent, TheirHome, read_openclaw
+from memslot_importers.openclaw.plan import Plan, plan_settings
+from memslot_importers.openclaw.settings import Setting, their_settings
 
 
 @dataclass
@@ -93,56 +82,28 @@ def import_openclaw(path: Path, places: Places, *, dry_run: bool = False) -> Ope
     """
     home = read_openclaw(path)
     done = OpenClawImport(home.root, places.config_file, dry_run, unlisted=home.unlisted)
-    loaded = load_config(places, project_dir=None)
-    config, ids = loaded.config, {home.default_agent.id: loaded.config.default_agent_id()}
+    ours = ConfigFile(places)
+    config = ours.load()
+    ids: Mapping[str, str] = {home.default_agent.id: config.default_agent_id()}
     if not home.is_workspace:
-        plan, written = _planned(home, places, loaded)
-        done.settings = plan.settings
-        ids = plan.agents
+        plan = plan_settings(home, their_settings(home, os.environ, ours.plugins()), ours)
+        done.settings, ids = plan.settings, plan.agents
         if dry_run:
-            config = parse_config(plan.tree_after(written)).config
+            config = ours.preview(plan.changes)
         else:
-            _write_settings(plan, places)
-            config = load_config(places, project_dir=None).config
+            _write_settings(plan, ours)
+            config = ours.load()
     _copy_agents(home, ids, config, places, done)
     return done
 
 
-def _planned(home: TheirHome, places: Places, loaded: LoadedConfig) -> tuple[Plan, Mapping[str, Any]]:
-    from memslot.plugins.overview import find_plugins
-
-    raw = read_config_file(places.config_file)
-    # In a config that `init` wrote and nobody touched, no setting is anybody's wish.
-    is_untouched = raw is None or raw.text == starter_config()
-    found = find_plugins(loaded, places, os.environ).plugins
-    plugins = [plugin for plugin in found if plugin.problem is None and plugin.overridden_by is None]
-    settings = their_settings(home, os.environ, {plugin.id for plugin in plugins})
-    ours = {} if is_untouched or raw is None else raw.tree
-    plan = plan_settings(home, settings, ours, os.environ, lambda tree: _plugin_problems(tree, plugins))
-    return plan, raw.tree if raw else {}
-
-
-def _plugin_problems(tree: Mapping[str, Any], plugins: Sequence[PluginInfo]) -> list[ConfigProblem]:
-    """What plugins' own schemas say; what they still lack can be set later."""
-    from memslot.plugins.overview import setting_problems
-
-    loaded = parse_config(tree)
-    return [
-        problem
-        for plugin in plugins
-        if plugin.id in loaded.config.plugins.entries
-        for problem in setting_problems(plugin, loaded)
-        if problem.reason != MISSING
-    ]
-
-
-def _write_settings(plan: Plan, places: Places) -> None:
+def _write_settings(plan: Plan, ours: ConfigFile) -> None:
     """Write them one by one, as `memslot config set` does; one that is refused stops no other."""
     for number, setting in enumerate(plan.settings):
         if setting.state != "set":
             continue
         try:
-            set_value(places.config_file, format_key(setting.key), setting.value)
+            ours.set(setting.key, setting.value)
         except ConfigError as error:
             plan.settings[number] = setting.leave_out(" ".join(str(error).split()))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -9,10 +10,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from memslot.config.keypath import KeyPath, format_key
-from memslot.config.paths import expand_home
-from memslot.config.sensitive import is_secret_key, masked, shown
-from memslot.importing.openclaw_home import TheirHome, section
+from memslot import ConfigFile, install_command, one_line
+
+from memslot_importers.openclaw.home import TheirHome, expand_home, section
+
+KeyPath = tuple[str | int, ...]
 
 DEFAULTS = ("agents", "defaults", "memorySearch")
 _REFERENCE = re.compile(r"(?<!\$)\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -35,12 +37,12 @@ class Setting:
 
     @property
     def name(self) -> str:
-        return format_key(self.key)
+        return ConfigFile.key_name(self.key)
 
     def to_json(self) -> dict[str, Any]:
         told: dict[str, Any] = {"key": self.name, "state": self.state}
         if self.state in ("set", "same", "kept"):
-            told["value"] = masked(self.value, self.key)
+            told["value"] = ConfigFile.masked(self.value, self.key)
         return {**told, **({"reason": self.reason} if self.reason else {})}
 
     def leave_out(self, reason: str, state: str = "left-out") -> Setting:
@@ -99,8 +101,6 @@ def _slot(setting: Setting, plugins: Collection[str]) -> Setting:
 
 
 def _not_installed(plugin_id: str) -> str:
-    from memslot.plugins.hints import install_command
-
     command = install_command(plugin_id)
     return f"no plugin {plugin_id} is installed here" + (f"; run: {command}, and import again" if command else "")
 
@@ -129,7 +129,7 @@ def _judged(setting: Setting, home: TheirHome, env: Mapping[str, str]) -> Settin
     key, value = setting.key, setting.value
     if value is None:
         return setting.leave_out("has no value")
-    if masked(value, key) != value:
+    if ConfigFile.masked(value, key) != value:
         return setting.leave_out(_advice(setting, home.tree), "secret")
     if missing := [name for name in _variables(value) if not env.get(name)]:
         advice = f"needs the environment variable {missing[0]}, which is not set; set it and import again"
@@ -154,7 +154,7 @@ def _variables(value: Any) -> list[str]:
 def _advice(setting: Setting, tree: Mapping[str, Any]) -> str:
     """How to give a secret to this program without writing it into its config."""
     last = str(setting.key[-1])
-    if is_secret_key(setting.key[-1:]) and last.lower().replace("_", "") == "apikey":
+    if last.lower().replace("_", "") == "apikey":
         around: Any = tree
         provider = "openai"
         for step in setting.key[:-1]:
@@ -204,4 +204,6 @@ def _is_inside(value: str, root: Path) -> bool:
 
 def described(setting: Setting) -> str:
     """A setting's value for a person, short and without secrets."""
-    return shown(setting.value, setting.key)
+    if isinstance(setting.value, dict | list):
+        return "a list" if isinstance(setting.value, list) else "an object"
+    return one_line(json.dumps(ConfigFile.masked(setting.value, setting.key), ensure_ascii=False, default=str), 60)

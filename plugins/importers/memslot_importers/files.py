@@ -1,4 +1,4 @@
-"""Finds conversations in files, folders and archives, and says which program each is of."""
+"""Finds conversations in files, folders and archives, and which program each is from."""
 
 from __future__ import annotations
 
@@ -7,32 +7,27 @@ import json
 import os
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
-from memslot.errors import SessionError
-from memslot.sessions.foreign import ForeignSession, Program
-from memslot.sessions.importers.chatgpt import is_chatgpt, read_chatgpt
-from memslot.sessions.importers.claude_code import is_claude_code, read_claude_code
-from memslot.sessions.importers.codex import is_codex, read_codex
-from memslot.sessions.importers.openclaw import is_openclaw, read_openclaw
-from memslot.sessions.importers.packed import PACKED, read_packed_lines
-from memslot.sessions.transcript import Line, read_lines
+from memslot import ForeignSession, SessionError, read_session_file
 
+from memslot_importers.chatgpt import is_chatgpt, read_chatgpt
+from memslot_importers.claude_code import is_claude_code, read_claude_code
+from memslot_importers.codex import is_codex, read_codex
+from memslot_importers.lines import PACKED, read_lines
+
+PROGRAMS = ("claude-code", "codex", "openclaw", "chatgpt", "memslot")
 MAX_JSON_BYTES = 2 * 1024 * 1024 * 1024
 _LOOK = 200
-"""Lines in which the program is looked for: files may begin with lines that tell nothing."""
-_READERS = {
-    "claude-code": read_claude_code,
-    "codex": read_codex,
-    "openclaw": read_openclaw,
-    "memslot": read_openclaw,
-}
+"""Lines in which the program is looked for: a file may begin with lines that don't tell."""
+_READERS = {"claude-code": read_claude_code, "codex": read_codex}
 
 
 def find_files(path: Path) -> Iterator[Path]:
-    """The files of a folder, and of those below it, that may hold conversations; links in it are not followed."""
+    """The files in a folder and below it that may hold conversations; links are not followed."""
     if not path.is_dir():
         yield path.resolve() if path.is_symlink() else path
         return
@@ -53,15 +48,13 @@ def _is_export(name: str) -> bool:
     return name.startswith("conversations") and name.endswith(".json")
 
 
-def read_file(path: Path, program: Program | None) -> Iterator[ForeignSession]:
+def read_file(path: Path, program: str | None) -> Iterator[ForeignSession]:
     """The conversations of a file; a SessionError that says why there are none."""
     try:
         if path.suffix.lower() == ".zip":
             yield from _read_zip(path)
         elif path.suffix.lower() == ".json5":
-            from memslot.sessions.importers.own_export import read_own_export
-
-            yield read_own_export(path)
+            yield read_session_file(path)
         elif path.suffix.lower() == ".json":
             with path.open("rb") as file:
                 yield from _read_export(str(path), file, path.stat().st_size)
@@ -71,30 +64,36 @@ def read_file(path: Path, program: Program | None) -> Iterator[ForeignSession]:
         raise SessionError(f"{path} cannot be read ({error.strerror or error}).") from None
 
 
-def _read_jsonl(path: Path, program: Program | None) -> ForeignSession:
+def _read_jsonl(path: Path, program: str | None) -> ForeignSession:
     found = program or _program_of(path)
-    if found is None or found not in _READERS:
-        raise SessionError(
-            f"{path} is not a transcript that is known: not of Claude Code, Codex, OpenClaw, ChatGPT or memslot."
-        )
-    return _READERS[found](path.name.removesuffix(PACKED).removesuffix(".jsonl"), _lines(path))
+    if found in _READERS:
+        return _READERS[found](path.name.removesuffix(PACKED).removesuffix(".jsonl"), read_lines(path))
+    if found in ("openclaw", "memslot"):
+        session = read_session_file(path, read_lines(path))
+        return session if session.program else replace(session, program="openclaw")
+    raise SessionError(
+        f"{path} is not a transcript that is known: not of Claude Code, Codex, OpenClaw, ChatGPT or memslot."
+    )
 
 
-def _lines(path: Path) -> Iterator[Line]:
-    return read_packed_lines(path) if path.name.endswith(PACKED) else read_lines(path)
-
-
-def _program_of(path: Path) -> Program | None:
-    for _, _, record in itertools.islice(_lines(path), _LOOK):
+def _program_of(path: Path) -> str | None:
+    for _, _, record in itertools.islice(read_lines(path), _LOOK):
         if record is None:
             continue
         if is_claude_code(record):
             return "claude-code"
         if is_codex(record):
             return "codex"
-        if is_openclaw(record):
+        if _is_openclaw(record):
             return "openclaw"
     return None
+
+
+def _is_openclaw(record: Mapping[str, Any]) -> bool:
+    """A header, or a message wrapped as theirs and ours are."""
+    if record.get("type") == "session":
+        return isinstance(record.get("id"), str)
+    return record.get("type") == "message" and isinstance(record.get("message"), Mapping)
 
 
 def _read_zip(path: Path) -> Iterator[ForeignSession]:

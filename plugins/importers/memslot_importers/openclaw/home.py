@@ -8,11 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from memslot.config.model import DEFAULT_AGENT
-from memslot.config.paths import expand_home
-from memslot.config.read import read_config_file
-from memslot.errors import MemslotError
+from memslot import ConfigFile, MemslotError
 
+DEFAULT_AGENT = "main"
 CONFIG_NAMES = ("openclaw.json", "moltbot.json", "clawdbot.json")
 """The config's name, and the ones it had under earlier names of the program."""
 NOTE_NAMES = ("MEMORY.md", "memory.md", "USER.md")
@@ -64,14 +62,21 @@ def read_openclaw(path: Path) -> TheirHome:
             )
         only = TheirAgent(DEFAULT_AGENT, True, path, None)
         return TheirHome(path, None, {}, (only,), is_workspace=True)
-    raw = read_config_file(config_file) if config_file else None
-    tree = raw.tree if raw else {}
+    tree = ConfigFile.read_tree(config_file) if config_file else {}
     agents = _agents(path, tree)
     return TheirHome(path, config_file, tree, agents, _unlisted(path, agents))
 
 
 def _has_notes(folder: Path) -> bool:
     return (folder / NOTE_FOLDER).is_dir() or any((folder / name).is_file() for name in NOTE_NAMES)
+
+
+def expand_home(text: str) -> Path:
+    """`~` and `~name` replaced; a name nobody has is left as it was written."""
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        return Path(text)
 
 
 def section(tree: Any, *keys: str) -> Mapping[str, Any]:

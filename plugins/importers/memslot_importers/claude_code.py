@@ -6,19 +6,19 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from memslot.sessions.foreign import ForeignLine, ForeignSession, spoken_line
-from memslot.sessions.times import to_ms
-from memslot.sessions.transcript import Line
+from memslot import ForeignLine, ForeignSession, to_ms
+
+from memslot_importers.lines import Line
 
 _NOT_SAID = ("isSidechain", "isMeta", "isCompactSummary", "isApiErrorMessage")
-"""Marks of lines that are the program's own: sub-agents, notices, summaries, failures."""
+"""Marks of the program's own lines: sub-agents, notices, summaries, failures."""
 _WRAPPED = re.compile(
     r"\s*(?:<(?:command-|local-command-|bash-|ide_|task-notification|teammate-message|system-reminder|user-prompt-submit-hook)"
     r"|\[Request interrupted by user|Caveat: The messages below were generated)"
 )
-"""How texts begin that stand in the user's place and were not typed by the user."""
+"""How texts with the role `user` begin that the user did not type."""
 _TITLES = {"summary": "summary", "ai-title": "aiTitle", "custom-title": "customTitle"}
-"""Lines with titles, and where in them they stand; those further on count more: the last is the person's choice."""
+"""Kinds of lines with a title, and its key; later ones win: the last is the person's own choice."""
 _REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
 
 
@@ -47,7 +47,7 @@ def read_claude_code(name: str, lines: Iterable[Line]) -> ForeignSession:
         if (kind := record.get("type")) in _TITLES and isinstance(title := record.get(_TITLES[kind]), str):
             titles[kind] = title
         said.extend(_spoken(record))
-    # A resumed session goes on in a new file, whose first lines still have the old id; files are what is imported.
+    # A resumed session continues in a new file, whose first lines still have the old id.
     their_id = name or their_id
     best = next((titles[kind] for kind in reversed(_TITLES) if titles.get(kind)), "")
     return ForeignSession(
@@ -65,7 +65,8 @@ def _spoken(record: Mapping[str, Any]) -> Iterator[ForeignLine]:
     text = "\n".join(_texts(message.get("content"))).strip()
     if text:
         more = {"model": message["model"]} if role == "assistant" and isinstance(message.get("model"), str) else {}
-        yield spoken_line(key, to_ms(record.get("timestamp")), role, text, **more)
+        time = to_ms(record.get("timestamp"))
+        yield ForeignLine.of_message(key, time, {"role": role, "content": text, **more})
 
 
 def _texts(content: object) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Conversations of a ChatGPT export: `conversations.json`, in the archive that is sent by mail or unpacked."""
+"""Conversations of a ChatGPT export: `conversations.json`, zipped or not."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from memslot.sessions.foreign import ForeignLine, ForeignSession, made_key, spoken_line
-from memslot.sessions.times import to_ms
+from memslot import ForeignLine, ForeignSession, to_ms
 
 _SAID = ("text", "multimodal_text")
 """Kinds of content that people read; the others are searches, code for tools, thoughts and settings."""
 _MARK = re.compile("\ue200(\\w+)\ue202([^\ue200\ue201]*)\ue201")
-"""What its own window shows as a link, a name or a footnote: a kind, and what belongs to it."""
+"""A link, a name or a footnote in ChatGPT's own markup: its kind and its parts."""
 
 
 def is_chatgpt(tree: object) -> bool:
@@ -23,7 +22,7 @@ def is_chatgpt(tree: object) -> bool:
 
 
 def read_chatgpt(tree: object) -> Iterator[ForeignSession]:
-    """All conversations of an export; of one with several branches, the one that was shown last."""
+    """All conversations of an export; of several branches, the one shown last."""
     for each in tree if isinstance(tree, list) else [tree]:
         if isinstance(each, Mapping) and isinstance(each.get("mapping"), Mapping):
             yield _conversation(each, each["mapping"])
@@ -33,7 +32,7 @@ def _conversation(tree: Mapping[str, Any], mapping: Mapping[str, Any]) -> Foreig
     title = tree["title"] if isinstance(tree.get("title"), str) else ""
     started_at = to_ms(tree.get("create_time"))
     found = tree.get("conversation_id") or tree.get("id")
-    their_id = found if isinstance(found, str) and found else made_key("chatgpt", started_at, title)
+    their_id = found if isinstance(found, str) and found else ForeignLine.make_key("chatgpt", started_at, title)
     said = [line for node in _branch(tree, mapping) if (line := _spoken(node)) is not None]
     return ForeignSession("chatgpt", f"chatgpt-{their_id}", their_id, tuple(said), title=title, started_at=started_at)
 
@@ -76,7 +75,10 @@ def _spoken(node: Mapping[str, Any]) -> ForeignLine | None:
         return None
     text = _MARK.sub(_shown, "\n".join(_texts(content.get("parts")))).strip()
     key = message.get("id") or node.get("id")
-    return spoken_line(str(key or made_key(role, text)), _time(node), role, text) if text else None
+    if not text:
+        return None
+    key = str(key or ForeignLine.make_key(role, text))
+    return ForeignLine.of_message(key, _time(node), {"role": role, "content": text})
 
 
 def _shown(mark: re.Match[str]) -> str:

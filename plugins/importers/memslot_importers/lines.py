@@ -1,4 +1,4 @@
-"""Transcripts that their program has packed with Zstandard, as Codex does with those of last week."""
+"""Lines of a transcript, packed with Zstandard or not; Codex packs those of last week."""
 
 from __future__ import annotations
 
@@ -6,16 +6,21 @@ import importlib
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from memslot.errors import SessionError
-from memslot.sessions.transcript import Line, lines_in
+from memslot import SessionError, read_jsonl
 
 PACKED = ".zst"
+Line = tuple[int, bytes, dict[str, Any] | None]
+"""Its number, its bytes, and its record, None where it is no JSON object."""
 _LIBRARY = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
 
 
-def read_packed_lines(path: Path) -> Iterator[Line]:
-    """All lines of a packed file, unpacked as they are read. Raises OSError, and a SessionError for a broken one."""
+def read_lines(path: Path) -> Iterator[Line]:
+    """All lines of a file. Raises OSError, and a SessionError for a packed file that cannot be unpacked."""
+    if not path.name.endswith(PACKED):
+        yield from read_jsonl(path)
+        return
     try:
         zstd = importlib.import_module(_LIBRARY)
     except ImportError:
@@ -25,6 +30,6 @@ def read_packed_lines(path: Path) -> Iterator[Line]:
         ) from None
     try:
         with zstd.open(path) as file:
-            yield from lines_in(file)
+            yield from read_jsonl(file)
     except (zstd.ZstdError, EOFError) as error:
         raise SessionError(f"{path} cannot be unpacked ({error}).") from None

@@ -1,4 +1,4 @@
-"""Copies notes and transcripts, each in one step, and never over what somebody wrote."""
+"""Copies notes and transcripts atomically, and never over what somebody wrote."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memslot.errors import FileBusyError
-from memslot.storage.atomic import write_file
-from memslot.storage.lock import note_lock
+from memslot import FileBusyError, note_lock, write_file
 
 MARKDOWN = (".md", ".markdown")
 TRANSCRIPT = (".jsonl",)

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from memslot import SessionError, SessionStore
 from memslot.sessions.exporting import export_session
-from memslot.sessions.importers import packed
-from memslot.sessions.importing import import_sessions
+from memslot_importers import lines as packed
+from memslot_importers.sessions import import_sessions
 
 CODEX = "rollout-2026-02-04T09-00-00-019c2d7a-41c4-78b1-b7cc-a45d62a89cd5.jsonl"
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from memslot.sessions.foreign import ForeignLine, ForeignSession, made_key, spoken_line
-from memslot.sessions.times import to_ms
-from memslot.sessions.transcript import Line
+from memslot import ForeignLine, ForeignSession, to_ms
+
+from memslot_importers.lines import Line
 
 _TEXT_PARTS = ("input_text", "output_text", "text")
 _ID_IN_NAME = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")
@@ -17,9 +17,9 @@ _WRAPPED = re.compile(
     r"|subagent_notification|user_shell_command|collaboration_mode|codex_internal_context|goal_context|recommended_plugins"
     r"|app-context|INSTRUCTIONS)\b|# AGENTS\.md instructions)"
 )
-"""How texts begin that stand in the user's place and were put there by the program."""
+"""How texts with the role `user` begin that the program wrote."""
 _REQUEST = re.compile(r"^## My request(?: for Codex)?:\s*$", re.MULTILINE)
-"""Editors put what is open in them before this line; what the person wrote comes after it."""
+"""What is open in the editor comes before this line, what the person wrote after it."""
 _PICTURE = re.compile(r"\s*</?image\b[^>]*>\s*")
 
 
@@ -49,7 +49,7 @@ def read_codex(name: str, lines: Iterable[Line]) -> ForeignSession:
         meta = _meta(record, number)
         if meta is not None:
             if not is_begun and _is_sub_agent(meta):
-                break  # another agent stands in the user's place in all of the file
+                break  # the "user" of this whole file is another agent
             is_begun = True
             their_id = their_id or str(meta.get("id") or "")
             started_at = started_at or to_ms(meta.get("timestamp"))
@@ -63,7 +63,8 @@ def read_codex(name: str, lines: Iterable[Line]) -> ForeignSession:
             if role in ("user", "assistant") and text:
                 time = to_ms(record.get("timestamp"))
                 # Lines have no id; since the file only grows, a line's number is one.
-                said.append(spoken_line(made_key("codex", number, role, text), time, role, text))
+                key = ForeignLine.make_key("codex", number, role, text)
+                said.append(ForeignLine.of_message(key, time, {"role": role, "content": text}))
     their_id = their_id or name
     return ForeignSession(
         "codex", f"codex-{their_id}", their_id, tuple(said), started_at=started_at, facts=facts, skipped=skipped

@@ -1,1 +1,0 @@
-"""Readers of other programs' conversations, one module for each program."""

@@ -1,0 +1,1 @@
+"""Other programs' conversations, notes and settings, read into memslot's."""

@@ -1,0 +1,167 @@
+"""The commands `memslot sessions import` and `memslot import openclaw`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from memslot import Host, SessionStore, one_line, print_json, print_table, say_done, say_warning
+
+if TYPE_CHECKING:
+    from memslot_importers.openclaw.copies import Copied
+    from memslot_importers.openclaw.migration import AgentImport, OpenClawImport
+    from memslot_importers.sessions import SessionsImport
+
+_PROGRAMS = ("claude-code", "codex", "openclaw", "chatgpt", "memslot")
+
+
+@click.command("import")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+@click.option("--from", "program", type=click.Choice(_PROGRAMS), help="The program (default: detected).")
+@click.option("--dry-run", is_flag=True, help="Say what would happen, and write nothing.")
+@click.option("--agent", help="Agent to use (default: the default agent).")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_obj
+def import_sessions(
+    host: Host, paths: tuple[Path, ...], program: str | None, dry_run: bool, agent: str | None, as_json: bool
+) -> None:
+    """Import conversations of Claude Code, Codex, OpenClaw or ChatGPT, or ones that memslot exported.
+
+    PATH is a transcript, a folder of them, or ChatGPT's export, zipped or not. Nothing there is changed. Importing
+    again brings what is new since, and nothing twice.
+
+    \b
+    Examples:
+      memslot sessions import ~/.claude/projects --dry-run
+      memslot sessions import ~/.codex/sessions ~/.claude/projects
+      memslot sessions import chatgpt-export.zip --agent work
+    """
+    from memslot_importers import sessions
+
+    agent_id = host.config.known_agent_id(agent) if agent else host.agent_id
+    store = SessionStore.of_agent(host.places, agent_id, host.config.workspace(agent_id, host.places))
+    done = sessions.import_sessions(store, paths, program=program, dry_run=dry_run)
+    if as_json:
+        print_json(done.to_json())
+    else:
+        _print(done)
+    if done.refused and not done.sessions:
+        raise click.exceptions.Exit(1)
+
+
+def _print(done: SessionsImport) -> None:
+    rows = [
+        (each.state, each.program, each.id, str(each.added)) for each in done.sessions if each.state in ("new", "grown")
+    ]
+    if rows:
+        print_table(("state", "program", "id", "lines"), rows)
+    if torn := sum(each.skipped for each in done.sessions):
+        say_warning(f"left out: {_counted(torn, 'line')} that could not be read")
+    for reason in done.refused:
+        say_warning(_line(reason))
+    verb = "would import" if done.dry_run else "imported"
+    told = f"{verb} {_counted(done.count('new'), 'conversation')} and {_counted(done.count('grown'), 'continuation')}"
+    say_done(f"{told}; {done.count('same')} were here already, {done.count('empty')} have no messages")
+
+
+_TOLD = ("set", "kept", "secret")
+
+
+@click.group("import")
+def import_group() -> None:
+    """Take over notes, transcripts and settings of other programs.
+
+    \b
+    Examples:
+      memslot import openclaw ~/.openclaw --dry-run
+      memslot import openclaw ~/.openclaw
+    """
+
+
+@import_group.command()
+@click.argument("path", type=click.Path(path_type=Path, exists=True))
+@click.option("--dry-run", is_flag=True, help="Say what would happen, and write nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_obj
+def openclaw(host: Host, path: Path, dry_run: bool, as_json: bool) -> None:
+    """Take over an OpenClaw home at PATH, or the notes of one of its workspaces.
+
+    Nothing there is changed. Here, what is new is added: a note that differs from yours is left alone and told, and
+    so is a setting. Keys in plain text are not copied. Running it again brings what is new since.
+
+    \b
+    Examples:
+      memslot import openclaw ~/.openclaw --dry-run
+      memslot import openclaw ~/.openclaw
+      memslot import openclaw ~/.openclaw/workspace-work
+    """
+    from memslot_importers.openclaw.migration import import_openclaw
+
+    done = import_openclaw(path.expanduser().absolute(), host.places, dry_run=dry_run)
+    if as_json:
+        print_json(done.to_json())
+    else:
+        _print_home(done)
+    if not done.is_whole:
+        raise click.exceptions.Exit(1)
+
+
+def _print_home(done: OpenClawImport) -> None:
+    from memslot_importers.openclaw.settings import described
+
+    rows = [
+        (setting.state, setting.name, setting.reason or described(setting))
+        for setting in done.settings
+        if setting.state in _TOLD
+    ]
+    if rows:
+        print_table(("setting", "key", "value, or why not"), rows)
+    left_out = [setting for setting in done.settings if setting.state == "left-out"]
+    for reason in dict.fromkeys(setting.reason for setting in left_out):
+        names = ", ".join(setting.name for setting in left_out if setting.reason == reason)
+        click.echo(f"Left out: {_line(names)}: {_line(reason)}", err=True)
+    for agent in done.agents:
+        _print_agent(agent, done.dry_run)
+    if done.unlisted:
+        names = ", ".join(done.unlisted)
+        say_warning(f"transcripts of agents that are in no config any more were left out: {_line(names)}")
+    if not done.dry_run:
+        click.echo("Next: memslot doctor")
+
+
+def _print_agent(agent: AgentImport, dry_run: bool) -> None:
+    verb = "would take over" if dry_run else "took over"
+    notes, transcripts = _summary(agent.notes, "note"), _summary(agent.transcripts, "transcript")
+    say_done(f"{agent.id}: {verb} {notes} into {agent.workspace} and {transcripts}")
+    for each in agent.left_alone:
+        say_warning(f"{_line(each.path)} was left alone: {_line(each.reason)}")
+    if any(each.state == "conflict" for each in agent.left_alone):
+        say_warning(f"compare what differs in {agent.workspace} with {agent.origin}, and merge it by hand")
+    if agent.problem:
+        say_warning(f"{agent.id}: {agent.problem}")
+
+
+def _summary(files: Iterable[Copied], noun: str) -> str:
+    states = Counter(each.state for each in files)
+    taken = states["new"] + states["grown"] + states["replaced"]
+    rest = ", ".join(f"{states[state]} {word}" for state, word in _REST.items() if states[state])
+    return _counted(taken, noun) + (f" ({rest})" if rest else "")
+
+
+_REST = {
+    "same": "there already",
+    "conflict": "that differ from yours",
+    "refused": "that cannot be copied",
+    "skipped": "links left out",
+}
+
+
+def _line(text: str) -> str:
+    return one_line(text, 10_000)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

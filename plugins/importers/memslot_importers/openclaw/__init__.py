@@ -1,0 +1,1 @@
+"""An OpenClaw home: its settings, and the notes and transcripts of its agents."""
