@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import shutil
@@ -42,6 +43,8 @@ class Round:
         self.job = job
         self.random = random.Random(seed)
         self.settings: dict[str, Any] = {"engine": "sqlite-vec", "tokens": 40}
+        # Never twice the same: an index is not rebuilt back to settings that it has just left.
+        self._sizes = (size + step for step in itertools.count() for size in (100, 41))
 
     def prepare(self) -> dict[str, Any]:
         """What happens before the process starts; gives its arguments."""
@@ -52,7 +55,7 @@ class Round:
         elif self.job == "forced rebuild":
             force = True
         elif self.job == "other chunks":
-            self.settings["tokens"] = 100 - self.settings["tokens"]
+            self.settings["tokens"] = next(self._sizes)
         elif self.job == "other engine":
             self.settings["engine"] = self.random.choice([e for e in ENGINES if e != self.settings["engine"]])
         if self.job != "first index" and self.random.random() < 0.7:

@@ -62,7 +62,8 @@ class EmbedderChoice:
 
             # A provider without a batch API is asked in the plain way: that only costs more.
             batch = self._batch if isinstance(pipeline.provider, BatchJobs) else None
-            return Embedder(pipeline, free=not selection.sends_text_away, batch=batch)
+            is_free = not selection.sends_text_away
+            return Embedder(pipeline, free=is_free, batch=batch, is_fallback=selection.is_degraded)
         absent = None if selection.requested == "none" else f"nothing is embedded: {selection.reason}"
         return Embedder(None, free=True, absent=absent)
 

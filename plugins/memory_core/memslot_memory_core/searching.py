@@ -188,11 +188,12 @@ class Searcher:
         return _VectorLeg(leg.vector, leg.advice, why, leg.action)
 
     def _other_settings(self, snapshot: Snapshot, pipeline: EmbeddingPipeline | None) -> str | None:
-        """A warning for an index that another config had rebuilt, and that is not rebuilt back by itself."""
+        """A warning for an index that was rebuilt from these settings, and is not rebuilt back by itself."""
         there, here = Identity.from_json(snapshot.generation.identity), self._sources.identity_of(pipeline)
         if there == here or not was_left(snapshot.db, snapshot.generation, here):
             return None
-        return f"another config had the index rebuilt with other settings ({'; '.join(there.differences(here))})"
+        differences = "; ".join(there.differences(here))
+        return f"the index was rebuilt with other settings less than a day ago ({differences})"
 
     # Candidates and their order
 

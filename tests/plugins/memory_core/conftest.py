@@ -12,13 +12,16 @@ from memslot_memory_core.manager import MemoryManager, Place
 MakeManager = Callable[..., MemoryManager]
 
 
-def pipeline_maker(provider: EmbeddingProvider | None, *, sends_text_away: bool = False) -> Any:
-    """What a manager asks for its embedder: this provider, or none."""
+def pipeline_maker(
+    provider: EmbeddingProvider | None, *, sends_text_away: bool = False, requested: str | None = None
+) -> Any:
+    """What a manager asks for its embedder: this provider, in place of the requested one, or none."""
 
     def make(cache: EmbeddingStore) -> tuple[EmbeddingPipeline | None, Selection]:
         if provider is None:
             return None, Selection(None, "none", "no provider in this test")
-        selection = Selection(provider, provider.id, "named in this test", sends_text_away=sends_text_away)
+        name = requested or provider.id
+        selection = Selection(provider, name, "named in this test", sends_text_away=sends_text_away)
         return EmbeddingPipeline(provider, cache=cache), selection
 
     return make
@@ -39,12 +42,14 @@ def make_manager(tmp_path: Path) -> Iterator[MakeManager]:
         *,
         agent_id: str = "main",
         sends_text_away: bool = False,
+        requested: str | None = None,
         **settings: Any,
     ) -> MemoryManager:
         place = place_below(tmp_path, agent_id)
         (place.workspace / "memory").mkdir(parents=True, exist_ok=True)
         chosen = MemorySearch.parse({"sync": {"watch": False, "onSearch": False}, **settings})
-        manager = MemoryManager(place, chosen, pipeline_maker(provider, sends_text_away=sends_text_away))
+        maker = pipeline_maker(provider, sends_text_away=sends_text_away, requested=requested)
+        manager = MemoryManager(place, chosen, maker)
         made.append(manager)
         return manager
 

@@ -58,6 +58,8 @@ class Embedder:
     absent: str | None = None
     """Why there is nobody, where somebody was asked for."""
     batch: BatchApi | None = None
+    is_fallback: bool = False
+    """Whether another provider was asked for and could not be had."""
 
     @property
     def at_once(self) -> int:

@@ -101,9 +101,12 @@ def was_left(db: apsw.Connection, live: Generation, wanted: Identity) -> bool:
 
 
 def _note_left(db: apsw.Connection, target: Generation) -> None:
-    """Remember which identity the live generation had that is being replaced; inside the caller's transaction."""
+    """Remember the identity of the live generation that is being replaced; inside the caller's transaction.
+
+    An empty one is not remembered: going back to it rebuilds nothing.
+    """
     live = generations.find(db, "live")
-    if live is None or live.identity == target.identity:
+    if live is None or not live.chunks or live.identity == target.identity:
         return
     kept = [each for each in Facts(db).read(_LEFT, []) if each["identity"] not in (live.identity, target.identity)]
     Facts(db).write(_LEFT, [{"identity": dict(live.identity), "at": time.time()}, *kept][:_MOST_LEFT])
@@ -119,10 +122,14 @@ def begin(db: apsw.Connection, wanted: Identity, vectors: VectorTables, *, afres
         return generations.create(db, "building", wanted.to_json())
 
 
-def publish(db: apsw.Connection, target: Generation) -> None:
-    """From here on every new search sees the new generation; those that run see the old one to their end."""
+def publish(db: apsw.Connection, target: Generation, *, for_now: bool = False) -> None:
+    """From here on every new search sees the new generation; those that run see the old one to their end.
+
+    `for_now`: built by a fallback provider, so the old identity is followed as soon as it is wanted again.
+    """
     with transaction(db):
-        _note_left(db, target)
+        if not for_now:
+            _note_left(db, target)
         generations.publish(db, target.number)
 
 

@@ -35,18 +35,22 @@ class Mismatch:
     tokens: int
     provider: str | None
     returned: bool = False
-    """Whether the index was rebuilt away from the wanted settings a short time ago: two configs want it in turn."""
+    """Whether the index was rebuilt away from the wanted settings less than a day ago."""
 
     BEGINNING: ClassVar[str] = "the index was built with other settings"
 
     @property
     def sentence(self) -> str:
-        cost = f"{self.chunks:,} chunks, about {self.tokens:,} tokens"
-        receiver = f" sent to {self.provider}" if self.provider else ""
         told = f"{self.BEGINNING} ({'; '.join(self.differences)})"
         if self.returned:
-            told += ", for which it was rebuilt a short time ago; two configs seem to share it, so it stays as it is"
-        return f"{told}; a rebuild means {cost}{receiver}"
+            told += (
+                "; it was rebuilt from the wanted ones less than a day ago and is not rebuilt back by itself, "
+                "in case two configs share it"
+            )
+        if not self.chunks:
+            return f"{told}; a rebuild embeds no text anew"
+        receiver = f" sent to {self.provider}" if self.provider else ""
+        return f"{told}; a rebuild means {self.chunks:,} chunks, about {self.tokens:,} tokens{receiver}"
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -121,7 +121,7 @@ class Synchronizer:
             if upkeep:
                 _tell_finishing(progress, report)
                 self._vectors.settle(db, generations.by_number(db, target.number) or target)
-            rebuild.publish(db, target)
+            rebuild.publish(db, target, for_now=embedder.is_fallback)
             if upkeep:
                 rebuild.clean_up(db, self._vectors)
         if report.complete or not is_new:

@@ -138,9 +138,41 @@ def test_notes_that_change_while_the_old_index_serves_are_found_by_their_words(
 def test_going_back_to_the_old_provider_costs_nothing(make_manager: Any, indexed: MemoryManager) -> None:
     make_manager(Provider("new", dims=48)).sync()
     manager = make_manager(provider := Provider("old"), sends_text_away=True)
-    assert manager.sync().rebuilt, "all its vectors are kept, so that it is free"
-    assert provider.texts == []
+    report = manager.sync()
+    assert not report.rebuilt
+    assert report.mismatch is not None
+    assert report.mismatch.returned
+    (problem,) = manager.status().problems
+    for told in ("new → old", "embeds no text anew", "memslot memory index --force"):
+        assert told in problem
+    outcome = manager.search("lighthouse")
+    assert "new → old" in (outcome.warning or "")
+    assert "memslot memory index --force" in (outcome.action or "")
+
+    assert manager.sync(force=True).rebuilt
+    assert provider.texts == [], "all its vectors are kept, so that it is free"
     assert manager.status(deep=True).is_healthy
+    assert not manager.search("lighthouse").warning
+
+
+def test_a_provider_that_is_back_is_followed_and_its_fallback_no_more(
+    make_manager: Any, indexed: MemoryManager
+) -> None:
+    fallback = make_manager(Provider("new", dims=48), requested="old")
+    assert fallback.sync().rebuilt
+    assert make_manager(provider := Provider("old"), sends_text_away=True).sync().rebuilt
+    assert provider.texts == []
+    fallback = make_manager(Provider("new", dims=48), requested="old")
+    assert not fallback.sync().rebuilt, "or an unsteady provider would mean a rebuild for each of its failures"
+
+
+def test_settings_tried_on_an_empty_memory_can_be_changed_back(make_manager: Any) -> None:
+    make_manager(Provider("old")).sync()
+    make_manager(Provider("new", dims=48)).sync()
+    write_notes(back := make_manager(Provider("old")))
+    assert back.sync().mismatch is None
+    assert back.search("lighthouse").mode == "hybrid"
+    assert back.status(deep=True).is_healthy
 
 
 def test_an_interrupted_rebuild_goes_on_and_repeats_no_request(make_manager: Any) -> None:
