@@ -15,17 +15,19 @@ Answer = Callable[["Hub", "Handler"], None]
 
 @dataclass
 class Seen:
+    method: str
     path: str
     headers: dict[str, str]
 
 
 @dataclass
 class Hub:
-    """Serves one file. `script` holds how the next requests are answered; after it, `serve` answers."""
+    """Serves one file. `script` holds how the next GETs are answered, `heads` the next HEADs; after them, `serve`."""
 
     data: bytes
     address: str = ""
     script: list[Answer] = field(default_factory=list)
+    heads: list[Answer] = field(default_factory=list)
     seen: list[Seen] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
     linked: bool = True
@@ -35,7 +37,10 @@ class Hub:
         return hashlib.sha256(self.data).hexdigest()
 
     def ranges(self) -> list[str | None]:
-        return [each.headers.get("range") for each in self.seen]
+        return [each.headers.get("range") for each in self.gets()]
+
+    def gets(self) -> list[Seen]:
+        return [each for each in self.seen if each.method == "GET"]
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -43,11 +48,22 @@ class Handler(BaseHTTPRequestHandler):
     server: Any
 
     def do_GET(self) -> None:
+        self.answer(self.server.hub.script)
+
+    def do_HEAD(self) -> None:
+        self.answer(self.server.hub.heads)
+
+    def answer(self, script: list[Answer]) -> None:
         hub: Hub = self.server.hub
+        headers = {name.lower(): value for name, value in self.headers.items()}
         with hub.lock:
-            hub.seen.append(Seen(self.path, {name.lower(): value for name, value in self.headers.items()}))
-            answer = hub.script.pop(0) if hub.script else serve
+            hub.seen.append(Seen(self.command, self.path, headers))
+            answer = script.pop(0) if script else serve
         answer(hub, self)
+
+    def write(self, body: bytes) -> None:
+        if self.command != "HEAD":
+            self.wfile.write(body)
 
     def start(self, status: int, **headers: str) -> None:
         self.send_response(status)
@@ -69,7 +85,7 @@ def _offset(handler: Handler) -> int:
 
 
 def _tags(hub: Hub) -> dict[str, str]:
-    return {"X_Linked_Etag": f'"{hub.sha256}"', "X_Linked_Size": str(len(hub.data))} if hub.linked else {}
+    return {"ETag": f'"{hub.sha256}"', "X_Linked_Etag": f'"{hub.sha256}"'} if hub.linked else {}
 
 
 def serve(hub: Hub, handler: Handler) -> None:
@@ -87,7 +103,7 @@ def send(hub: Hub, handler: Handler, *, stop: int | None = None, **more: str) ->
     if start:
         headers["Content_Range"] = f"bytes {start}-{size - 1}/{size}"
     handler.start(206 if start else 200, **headers)
-    handler.wfile.write(hub.data[start : size if stop is None else max(start, stop)])
+    handler.write(hub.data[start : size if stop is None else max(start, stop)])
     if stop is not None:
         handler.drop()
 
@@ -98,13 +114,13 @@ def dropping_at(stop: int) -> Answer:
 
 def ignoring_range(hub: Hub, handler: Handler) -> None:
     handler.start(200, Content_Length=str(len(hub.data)), **_tags(hub))
-    handler.wfile.write(hub.data)
+    handler.write(hub.data)
 
 
 def status(code: int, body: bytes = b"", content_type: str = "text/plain") -> Answer:
     def answer(hub: Hub, handler: Handler) -> None:
         handler.start(code, Content_Length=str(len(body)), Content_Type=content_type)
-        handler.wfile.write(body)
+        handler.write(body)
 
     return answer
 

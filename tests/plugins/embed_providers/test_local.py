@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import memslot_embed_providers.local.fetching as fetching
+import memslot_embed_providers.local.background as background
 import pytest
 from memslot import Host, ProviderError
 from memslot_embed_providers.local.gguf import read_model_file
@@ -169,7 +169,7 @@ class TestDownloads:
             env = {"HF_ENDPOINT": hub.address}
             assert select(tmp_path, env=env, modelPath=self.URI).provider.model == "tiny.gguf"
             assert select(tmp_path, provider="auto", env=env, modelPath=self.URI).provider.id == "local"
-            assert len(hub.seen) == 1
+            assert len(hub.gets()) == 1
         found = [path.relative_to(tmp_path) for path in tmp_path.rglob("tiny.gguf")]
         assert found == [Path("plugins/embed-local/models/owner/repo/tiny.gguf")]
 
@@ -180,7 +180,7 @@ class TestDownloads:
         assert (tmp_path / "mine/owner/repo/tiny.gguf").is_file()
 
     def test_a_long_download_goes_on_in_the_background(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(fetching, "_PATIENCE_SECONDS", 0.1)
+        monkeypatch.setattr(background, "_PATIENCE_SECONDS", 0.1)
         go_on = threading.Event()
 
         def wait(hub: Hub, handler: Handler) -> None:
@@ -193,15 +193,15 @@ class TestDownloads:
                 selection = select(tmp_path, env=env, modelPath=self.URI)
                 assert selection.provider is None
                 assert "is being downloaded" in selection.reason
-            [fetch] = fetching._running.values()
             go_on.set()
-            assert fetch.finished.wait(30)
-            assert select(tmp_path, env=env, modelPath=self.URI).provider.dims == 384
-            assert len(hub.seen) == 1
-        assert fetching._running == {}
+            monkeypatch.setattr(background, "_PATIENCE_SECONDS", 30)
+            while (selection := select(tmp_path, env=env, modelPath=self.URI)).provider is None:
+                assert "is being downloaded" in selection.reason
+            assert selection.provider.dims == 384
+            assert len(hub.gets()) == 1
 
     def test_what_failed_is_tried_anew(self, tmp_path: Path) -> None:
-        with running(Hub(gguf(BERT), script=[status(404)])) as hub:
+        with running(Hub(gguf(BERT), heads=[status(404)])) as hub:
             env = {"HF_ENDPOINT": hub.address}
             assert "check owner, repository" in select(tmp_path, env=env, modelPath=self.URI).reason
             assert select(tmp_path, env=env, modelPath=self.URI).provider.dims == 384
@@ -227,7 +227,7 @@ class TestCommand:
         assert "384 dimensions" in done.stderr
 
     def test_ends_with_a_sentence(self, tmp_path: Path) -> None:
-        with running(Hub(b"", script=[status(404)])) as hub:
+        with running(Hub(b"", heads=[status(404)])) as hub:
             done = self.run(tmp_path, "hf:owner/repo/tiny.gguf", env={"HF_ENDPOINT": hub.address})
         assert done.returncode == 1
         assert "check owner, repository and file name" in done.stderr

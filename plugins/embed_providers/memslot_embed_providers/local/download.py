@@ -1,222 +1,273 @@
-"""Downloads a model once: resumed after a break, checked before it is used, put in place in one step."""
+"""Downloads a model with huggingface_hub: resumed, locked, and checked before it is put in place.
+
+Not with `hf_hub_download`, which deletes an unfinished file and compares no digest: a model that downloads in the
+background of short commands would begin anew with each of them.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import errno
-import http.client
+import hashlib
+import ipaddress
 import logging
 import os
+import re
 import shutil
-import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from urllib.parse import urlsplit
+from typing import Any
+from urllib.parse import urljoin, urlsplit
 
-from memslot import ProviderBusyError, ProviderError
+from memslot import FileBusyError, ProviderBusyError, ProviderError, file_lock, make_private_dir
 
-from memslot_embed_providers.local.hub import BadReplyError, Reply, ask, check_address, usable_token
 from memslot_embed_providers.local.source import HubFile
-from memslot_embed_providers.local.storage import (
-    checked,
-    digest_file,
-    digest_of,
-    make_private_folder,
-    storage_error,
-    write_private,
-)
 
 DEFAULT_ENDPOINT = "https://huggingface.co"
 Progress = Callable[[int, int | None], None]
-_CHUNK = 1 << 18
-_MOST_FAILURES = 5
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 8.0
 _LOCK_SECONDS = 3600.0
-_MAGIC = b"GGUF"
-_sleep = time.sleep
+_TALKATIVE = ("huggingface_hub.file_download", "huggingface_hub.utils._http", "httpx2", "httpcore2.http11")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 def download(
-    source: HubFile,
-    folder: Path,
-    *,
-    env: Mapping[str, str],
-    logger: logging.Logger,
-    progress: Progress | None = None,
+    source: HubFile, folder: Path, *, env: Mapping[str, str], logger: logging.Logger, progress: Progress | None = None
 ) -> Path:
-    """The file's place on this machine; it is downloaded first when it is not there."""
+    """Where the file is on this machine, downloaded first if need be."""
     target = source.place_in(folder)
-    if target.is_file():
-        return checked(target, source)
-    from filelock import FileLock, Timeout
-
     try:
-        make_private_folder(target.parent)
-        lock = FileLock(f"{target}.lock", mode=0o600)
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            logger.info("another process is downloading %s; waiting for it", source)
-            lock.acquire(timeout=_LOCK_SECONDS)
-        try:
-            if not target.is_file():
-                _Download(source, target, env, logger, progress).run()
-        finally:
-            lock.release()
-    except Timeout:
+        if not target.is_file():
+            make_private_dir(target.parent)
+            with file_lock(target.with_name(f"{target.name}.lock"), seconds=_LOCK_SECONDS, what=source):
+                if not target.is_file():
+                    _download(source, target, env, logger, progress or (lambda done, total: None))
+    except FileBusyError:
         raise ProviderBusyError(f"another process has been downloading {source} for an hour; try again later") from None
     except OSError as error:
-        raise storage_error(error, target.parent) from None
-    return checked(target, source)
+        raise _storage_error(error, target.parent) from None
+    return _checked(target, source)
 
 
-class _Download:
-    """One download, by the one process that holds its lock."""
-
-    def __init__(
-        self,
-        source: HubFile,
-        target: Path,
-        env: Mapping[str, str],
-        logger: logging.Logger,
-        progress: Progress | None,
-    ) -> None:
-        base = env.get("HF_ENDPOINT") or DEFAULT_ENDPOINT
-        check_address(base)
-        self._source, self._target, self._logger, self._progress = source, target, logger, progress
-        self._address = source.address(base)
-        self._host = urlsplit(base).hostname or base
-        self._token = usable_token(base, env)
-        self._part = target.with_name(f"{target.name}.part")
-        self._tag = target.with_name(f"{target.name}.part.etag")
-        self._sha256 = source.sha256
-
-    def run(self) -> None:
-        furthest, failures = self._size(), 0
-        while True:
-            try:
-                if self._attempt():
-                    break
-                trouble = "the connection ended early"
-            except ProviderBusyError as error:
-                trouble = str(error)
-            except ProviderError:
-                if not self._size():
-                    self._forget()
-                raise
-            except OSError as error:
-                if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO):
-                    raise  # of this machine's disk: another try will not help
-                trouble = str(error.strerror or error) or type(error).__name__
-            size = self._size()
-            failures = 0 if size > furthest else failures + 1
-            furthest = max(size, furthest)
-            if failures >= _MOST_FAILURES:
-                raise ProviderBusyError(
-                    f"{self._source} could not be downloaded from {self._host} ({trouble}); "
-                    f"{_megabytes(size)} are kept, and the next try goes on from there"
-                )
-            self._logger.info("download of %s: %s at %s; trying again", self._source, trouble, _megabytes(size))
-            _sleep(min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**failures))
-        self._finish()
-
-    def _attempt(self) -> bool:
-        """One request; True when all bytes are there."""
-        offset = self._size()
-        reply = ask(self._address, start=offset, token=self._token)
-        try:
-            if reply.status == 416 and offset and reply.total == offset:
-                return True
-            if reply.status == 416 and offset:
-                self._forget()
-                raise ProviderBusyError("the file there is another one by now")
-            self._check_status(reply)
-            if offset and (reply.status != 206 or reply.start != offset or not self._is_same_file(reply)):
-                # It sends everything again, or something else: what is here is of no use.
-                self._forget()
-                if reply.status != 200:
-                    raise ProviderBusyError("the file there is another one by now")
-                offset = 0
-            self._sha256 = self._source.sha256 or reply.sha256
-            if reply.total is None and self._sha256 is None:
-                raise BadReplyError(f"{self._host} tells neither the length nor the digest of {self._source}")
-            self._check_space(reply, offset)
-            if reply.etag:
-                write_private(self._tag, reply.etag.encode())
-            return self._receive(reply, offset)
-        finally:
-            reply.close()
-
-    def _check_status(self, reply: Reply) -> None:
-        what, status = self._source, reply.status
-        if status in (200, 206):
-            if reply.content_type == "text/html":
-                raise ProviderError(f"{self._host} answered with a web page instead of {what}; check the connection")
-            return
-        if status == 404:
-            raise ProviderError(f"{self._host} has no {what}; check owner, repository and file name")
-        if status in (401, 403):
-            raise ProviderError(f"{self._host} does not give {what} to everybody; set HF_TOKEN to a token that may")
-        if status in (408, 425, 429) or status >= 500:
-            raise ProviderBusyError(f"{self._host} answered {status}")
-        raise ProviderError(f"{self._host} answered {status} when it was asked for {what}")
-
-    def _is_same_file(self, reply: Reply) -> bool:
-        with suppress(OSError):
-            return reply.etag is None or self._tag.read_text(encoding="utf-8") == reply.etag
-        return True
-
-    def _check_space(self, reply: Reply, offset: int) -> None:
-        if reply.total is not None and shutil.disk_usage(self._part.parent).free < reply.total - offset:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    def _receive(self, reply: Reply, offset: int) -> bool:
-        assert reply.body is not None
-        told = -1
-        with os.fdopen(os.open(self._part, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:
-            file.truncate(offset)
-            file.seek(offset)
-            while chunk := _read(reply.body):
-                if offset == 0 and not chunk.startswith(_MAGIC[: len(chunk)]):
-                    raise ProviderError(f"what {self._host} sends as {self._source} is not a GGUF file")
-                file.write(chunk)
-                offset += len(chunk)
-                if self._progress is not None:
-                    self._progress(offset, reply.total)
-                if reply.total and offset * 10 // reply.total > told:
-                    told = offset * 10 // reply.total
-                    self._logger.info("%s: %s of %s", self._source, _megabytes(offset), _megabytes(reply.total))
-        return reply.total is None or offset == reply.total
-
-    def _finish(self) -> None:
-        digest = digest_of(self._part)
-        if self._sha256 is not None and digest != self._sha256:
-            self._forget()
-            raise ProviderError(
-                f"{self._source} arrived damaged: its SHA-256 is {digest}, not {self._sha256}; try again"
-            )
-        with self._part.open("rb+") as file:
-            os.fsync(file.fileno())
-        write_private(digest_file(self._target), digest.encode())
-        self._part.replace(self._target)
-        self._tag.unlink(missing_ok=True)
-
-    def _size(self) -> int:
-        with suppress(OSError):
-            return self._part.stat().st_size
-        return 0
-
-    def _forget(self) -> None:
-        for path in (self._part, self._tag):
-            path.unlink(missing_ok=True)
-
-
-def _read(body: http.client.HTTPResponse) -> bytes:
+def _download(
+    source: HubFile, target: Path, env: Mapping[str, str], logger: logging.Logger, progress: Progress
+) -> None:
+    endpoint = env.get("HF_ENDPOINT") or DEFAULT_ENDPOINT
+    check_address(endpoint)
+    token = usable_token(endpoint, env)
+    if env.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE"):
+        raise ProviderError(f"HF_HUB_OFFLINE is set and {source} is not downloaded yet; unset it and try again")
     try:
-        return body.read(_CHUNK)
-    except http.client.HTTPException as error:
-        raise ConnectionError(f"the connection ended early ({type(error).__name__})") from None
+        import httpx2
+        from huggingface_hub import errors, get_hf_file_metadata
+        from huggingface_hub.file_download import http_get
+    except ImportError:
+        raise ProviderError('downloading a model needs huggingface_hub: pip install "memslot[local]"') from None
+
+    # Its own user agent would name the agent that runs it and the version of torch.
+    headers = {"user-agent": "memslot", "accept-encoding": "identity"}
+    if token is not None:
+        headers["authorization"] = f"Bearer {token}"
+    host = urlsplit(endpoint).hostname
+    url = source.address(endpoint)
+    part: Path | None = None
+    try:
+        with _unlogged():
+            found = get_hf_file_metadata(url, token=False, headers=headers, endpoint=endpoint)
+            location = urljoin(url, found.location)
+            if _origin(location) != _origin(url):
+                headers.pop("authorization", None)  # a signed address of the server that has the bytes
+            # Named after the content: parts of two versions never meet.
+            part = target.with_name(
+                f"{target.name}.{hashlib.sha256((found.etag or '').encode()).hexdigest()[:16]}.part"
+            )
+            if found.etag is None or (found.size is not None and _size(part) > found.size):
+                part.unlink(missing_ok=True)
+            _check_space(part, found.size)
+            logger.info("downloading %s from %s", source, host)
+            while True:
+                had = _size(part)
+                try:
+                    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:
+                        file.seek(had)
+                        http_get(
+                            location,
+                            file,
+                            resume_size=had,
+                            headers=headers,
+                            expected_size=found.size,
+                            displayed_filename=source.name,
+                            tqdm_class=_bar(progress),
+                        )
+                    break
+                except httpx2.RequestError:
+                    if _size(part) <= had:
+                        raise
+    except errors.HfHubHTTPError as error:
+        raise _refusal(error.response.status_code, source, host) from None
+    except errors.OfflineModeIsEnabled:
+        raise ProviderError(
+            f"HF_HUB_OFFLINE is set and {source} is not downloaded yet; unset it and try again"
+        ) from None
+    except (httpx2.RequestError, httpx2.InvalidURL) as error:
+        reason = str(error) if isinstance(error, httpx2.RequestError) and str(error) else type(error).__name__
+        raise _incomplete(source, host, reason, part) from None
+    except OSError as error:
+        if error.errno is None:  # huggingface_hub's complaint about the length
+            raise _incomplete(source, host, "the connection ended early", part) from None
+        raise
+    _finish(part, target, source, host, found.etag)
 
 
-def _megabytes(count: int) -> str:
-    return f"{count / 1e6:.1f} MB"
+def _finish(part: Path, target: Path, source: HubFile, host: str | None, etag: str | None) -> None:
+    """Check the bytes and put them in place in one step."""
+    with part.open("rb+") as file:
+        if file.read(4) != b"GGUF":
+            part.unlink()
+            raise ProviderError(f"what {host} sends as {source} is not a GGUF file")
+        os.fsync(file.fileno())
+    digest = _digest_of(part)
+    expected = source.sha256 or (etag if etag and _SHA256.fullmatch(etag) else digest)
+    if digest != expected:
+        part.unlink()
+        raise ProviderError(f"{source} arrived damaged: its SHA-256 is {digest}, not {expected}; try again")
+    _write_digest(target, digest)
+    part.replace(target)
+    for stale in target.parent.glob(f"{target.name}.*.part"):
+        stale.unlink(missing_ok=True)
+
+
+def _checked(target: Path, source: HubFile) -> Path:
+    """The file, once it is known to be the one that `#sha256=` pins."""
+    if source.sha256 is None:
+        return target
+    with contextlib.suppress(OSError):
+        if _digest_file(target).read_text(encoding="ascii") == source.sha256:
+            return target
+    digest = _digest_of(target)
+    if digest != source.sha256:
+        raise ProviderError(
+            f'"{target}" is not the file that local.modelPath asks for: its SHA-256 is {digest}; '
+            "delete it to download it again"
+        )
+    with contextlib.suppress(OSError):
+        _write_digest(target, digest)
+    return target
+
+
+def check_address(address: str) -> None:
+    try:
+        parts = urlsplit(address)
+        is_usable = parts.scheme in ("http", "https") and parts.hostname and not parts.username and parts.port != 0
+    except ValueError:
+        is_usable = False
+    if not is_usable:
+        raise ProviderError("HF_ENDPOINT must be an address such as https://models.example.org")
+
+
+def usable_token(address: str, env: Mapping[str, str]) -> str | None:
+    """`HF_TOKEN`, unless it would travel unencrypted to another machine."""
+    token = env.get("HF_TOKEN", "").strip()
+    if not token:
+        return None
+    if not re.fullmatch(r"[\x21-\x7e]+", token):
+        raise ProviderError("HF_TOKEN has characters that no token has; set it again")
+    parts = urlsplit(address)
+    host = parts.hostname or ""
+    is_loopback = host == "localhost"
+    with contextlib.suppress(ValueError):
+        is_loopback = is_loopback or ipaddress.ip_address(host).is_loopback
+    return token if parts.scheme == "https" or is_loopback else None
+
+
+@contextlib.contextmanager
+def _unlogged() -> Iterator[None]:
+    """Drop what huggingface_hub and its HTTP client log in this thread: it holds signed addresses."""
+    thread = threading.get_ident()
+
+    def is_of_another_thread(record: logging.LogRecord) -> bool:
+        return record.thread != thread
+
+    loggers = [logging.getLogger(name) for name in _TALKATIVE]
+    for each in loggers:
+        each.addFilter(is_of_another_thread)
+    try:
+        yield
+    finally:
+        for each in loggers:
+            each.removeFilter(is_of_another_thread)
+
+
+def _bar(progress: Progress) -> Any:
+    """A class in tqdm's shape that tells `progress` how far it is."""
+
+    class Bar:
+        def __init__(self, *, total: int | None, initial: int, **kwargs: object) -> None:
+            self._total, self._done = total, initial
+
+        def __enter__(self) -> Bar:
+            return self
+
+        def __exit__(self, *exception: object) -> None:
+            pass
+
+        def update(self, count: int) -> None:
+            self._done += count
+            progress(self._done, self._total)
+
+    return Bar
+
+
+def _check_space(part: Path, total: int | None) -> None:
+    if total is not None and shutil.disk_usage(part.parent).free < total - _size(part):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def _refusal(status: int, source: HubFile, host: str | None) -> ProviderError:
+    if status == 404:
+        return ProviderError(f"{host} has no {source}; check owner, repository and file name")
+    if status in (401, 403):
+        return ProviderError(
+            f"{host} does not give {source} to everybody, or has no such repository; "
+            "check its name and set HF_TOKEN to a token that may read it"
+        )
+    if status in (408, 425, 429) or status >= 500:
+        return ProviderBusyError(f"{source} could not be downloaded: {host} answered {status}; try again later")
+    return ProviderError(f"{host} answered {status} when it was asked for {source}")
+
+
+def _incomplete(source: HubFile, host: str | None, reason: str, part: Path | None) -> ProviderBusyError:
+    size = _size(part) if part is not None else 0
+    kept = f"; {size / 1e6:.1f} MB are kept, and the next try goes on from there" if size else "; try again later"
+    return ProviderBusyError(f"{source} could not be downloaded from {host} ({reason}){kept}")
+
+
+def _storage_error(error: OSError, folder: Path) -> ProviderError:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return ProviderError(
+            f'the disk that holds "{folder}" is full; make room or name another folder with '
+            "memorySearch.local.modelCacheDir; what was downloaded is kept, and the next try goes on from there"
+        )
+    return ProviderError(f'the model cannot be stored in "{folder}": {error.strerror or error}')
+
+
+def _origin(address: str) -> tuple[str, str]:
+    parts = urlsplit(address)
+    return parts.scheme, parts.netloc
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def _digest_file(target: Path) -> Path:
+    return target.with_name(f"{target.name}.sha256")
+
+
+def _write_digest(target: Path, digest: str) -> None:
+    _digest_file(target).write_text(digest, encoding="ascii")
+
+
+def _digest_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

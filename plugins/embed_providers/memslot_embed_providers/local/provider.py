@@ -52,9 +52,9 @@ class LocalModels:
             raise ProviderError(lack or "local.modelPath names no model")
         source = parse_model_path(options.model_path)
         if isinstance(source, HubFile):
-            from memslot_embed_providers.local.fetching import fetch
+            from memslot_embed_providers.local.background import download_in_background
 
-            path = fetch(source, self._cache(options), env=options.env, logger=self._ctx.logger)
+            path = download_in_background(source, self._cache(options), env=options.env, logger=self._ctx.logger)
         else:
             path = source
         file = read_model_file(path)
