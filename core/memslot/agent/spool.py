@@ -23,9 +23,10 @@ from pathlib import Path
 from typing import Any
 
 from memslot.agent.events import CHAT_TYPES, Message, RunInfo, Session
-from memslot.config.paths import Places, make_private_dir
+from memslot.config.paths import Places
 from memslot.errors import FileBusyError, MemslotError
 from memslot.redaction.redact import redact
+from memslot.storage.folder import make_private_dir
 
 VERSION = 1
 MAX_BYTES = 16 * 1024 * 1024

@@ -22,8 +22,9 @@ def command(as_json: bool) -> None:
       MEMSLOT_HOME=/srv/bot/.memslot memslot init
     """
     from memslot.config.load import load_config
-    from memslot.config.paths import Places, make_private_dir
+    from memslot.config.paths import Places
     from memslot.config.starter import starter_config, starter_memory
+    from memslot.storage.folder import make_private_dir
 
     places = Places.from_env()
     made: list[str] = []
@@ -53,7 +54,7 @@ def command(as_json: bool) -> None:
 
 
 def _make_folder(path: Path, made: list[str]) -> None:
-    from memslot.config.paths import make_private_dir
+    from memslot.storage.folder import make_private_dir
 
     if path.is_dir():
         return
@@ -65,13 +66,19 @@ def _make_folder(path: Path, made: list[str]) -> None:
 
 
 def _make_file(path: Path, text: str, made: list[str]) -> None:
-    from memslot.config.paths import make_private_dir, write_private_file
+    from memslot.errors import MemslotError
+    from memslot.storage.atomic import write_file
+    from memslot.storage.lock import note_lock
 
     if path.exists() or path.is_symlink():
         return
     try:
-        make_private_dir(path.parent)
-        write_private_file(path, text)
+        with note_lock(path):
+            write_file(path, text, overwrite=False)
+    except FileExistsError:  # somebody was faster
+        return
+    except MemslotError as error:
+        raise click.ClickException(str(error)) from None
     except OSError as error:
         raise click.ClickException(f"{path} cannot be written: {error.strerror}") from None
     made.append(str(path))

@@ -213,16 +213,10 @@ def _print_message(entry: Entry) -> None:
 
 
 def _write_new(path: Path, data: bytes) -> None:
-    import os
+    from memslot.storage.atomic import write_file
 
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
-        except BaseException:
-            path.unlink(missing_ok=True)  # half an export is none
-            raise
+        write_file(path, data, overwrite=False)
     except FileExistsError:
         raise click.ClickException(f"{path} is there already; choose another name or delete it") from None
     except OSError as error:

@@ -12,15 +12,17 @@ from typing import Any
 
 from memslot.config.check import check_tree, with_place
 from memslot.config.keypath import MISSING, KeyPath, format_key, list_index, lookup, parse_key
-from memslot.config.locking import locked
 from memslot.config.merge import copied
-from memslot.config.paths import make_private_dir, remove_leftovers, write_private_file
 from memslot.config.problems import ConfigProblem
 from memslot.config.read import RawConfig, parse_config_bytes, read_config_file
 from memslot.config.section import Section
 from memslot.config.spelling import nearest
-from memslot.errors import ConfigError
+from memslot.errors import ConfigError, FileBusyError
+from memslot.storage.atomic import write_file
+from memslot.storage.folder import make_private_dir
+from memslot.storage.lock import file_lock
 
+LOCK_SECONDS = 20.0
 ExtraCheck = Callable[[Mapping[str, Any]], Sequence[ConfigProblem]]
 """More checks of a tree, such as plugins' own schemas."""
 
@@ -124,7 +126,7 @@ def _changed(
     real = Path(os.path.realpath(path))  # two links to one file share one lock
     try:
         make_private_dir(real.parent)
-        with locked(real):
+        with file_lock(real.with_name(f".{real.name}.lock"), seconds=LOCK_SECONDS, what=real):
             old = read_config_file(real)
             before = old or parse_config_bytes(real, b"" if real.suffix.lower() == ".toml" else b"{}\n")
             text = edit(before)
@@ -133,9 +135,10 @@ def _changed(
             after = _checked_edit(before, text, apply)
             _refuse_new_problems(before, after, touched, env, check)
             bom = "\ufeff" if old and real.read_bytes().startswith(b"\xef\xbb\xbf") else ""
-            mode = stat.S_IMODE(real.stat().st_mode) if old else 0o600
-            remove_leftovers(real)
-            write_private_file(real, bom + text, mode=mode)
+            mode = stat.S_IMODE(real.stat().st_mode) if old else None  # forced: who sets a key means it, 0400 or not
+            write_file(path, bom + text, mode=mode, follow_links=True)
+    except FileBusyError as error:
+        raise ConfigError(str(error)) from None
     except OSError as error:
         raise ConfigError(
             f"{path} could not be written ({error.strerror or error}), the old content is unchanged; "

@@ -7,14 +7,11 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from memslot.errors import ConfigError
-from memslot.storage.folder import make_private_dir as make_private_dir
-from memslot.storage.folder import sync_folder
 
 CONFIG_NAMES = ("memslot.json5", "memslot.toml", "memslot.json")
 AGENT_ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$"
@@ -149,53 +146,6 @@ def expand_home(text: str) -> Path:
         return Path(text).expanduser()
     except RuntimeError:
         return Path(text)
-
-
-def write_private_file(path: Path, data: bytes | str, *, mode: int = 0o600) -> None:
-    """Replace a file's content in one step; after a crash at any moment it holds the old or the new.
-
-    A symlink is written through, since people keep their dotfiles elsewhere. Raises OSError; then the
-    old file is as it was.
-    """
-    target = Path(os.path.realpath(path))
-    payload = data.encode("utf-8") if isinstance(data, str) else data
-    temporary = target.with_name(f".{target.name[:100]}.{os.getpid()}.{os.urandom(6).hex()}.tmp")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-    descriptor = os.open(temporary, flags, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(payload)
-            file.flush()
-            _keep_owner(target, file.fileno())
-            if hasattr(os, "fchmod"):
-                os.fchmod(file.fileno(), mode)
-            os.fsync(file.fileno())
-        temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    sync_folder(target.parent)
-
-
-def remove_leftovers(path: Path) -> None:
-    """Delete what writers of this file left behind when they were killed; call it only with the file's lock."""
-    target = Path(os.path.realpath(path))
-    prefix = f".{target.name[:100]}."
-    for each in target.parent.iterdir():
-        if each.name.startswith(prefix) and each.name.endswith(".tmp"):
-            each.unlink(missing_ok=True)
-
-
-def _keep_owner(target: Path, descriptor: int) -> None:
-    """Leave a person's file theirs when root writes it (`sudo memslot config set`)."""
-    if not hasattr(os, "geteuid") or os.geteuid() != 0:
-        return
-    try:
-        old = target.stat()
-    except OSError:
-        return
-    if stat.S_ISREG(old.st_mode) and (old.st_uid, old.st_gid) != (0, 0):
-        os.fchown(descriptor, old.st_uid, old.st_gid)
 
 
 def _absolute(text: str) -> Path:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
 from memslot.config.admission import Request, requests
-from memslot.config.locking import locked
-from memslot.config.paths import Places, make_private_dir, write_private_file
+from memslot.config.paths import Places
 from memslot.config.project import ProjectFile, project_file_at, read_project_file
 from memslot.config.read import parse_config_bytes, read_config_bytes
 from memslot.errors import ConfigError, TrustError
+from memslot.storage.atomic import write_file
+from memslot.storage.folder import make_private_dir
+from memslot.storage.lock import file_lock
 
+_LOCK_SECONDS = 20.0
 TrustState = Literal["trusted", "changed", "unknown"]
 
 
@@ -77,7 +81,7 @@ def trust_project(path: Path, places: Places, *, seen: ProjectFile | None = None
     record = TrustedProject(project.path, project.digest, datetime.now(UTC).isoformat(timespec="seconds"))
     try:
         make_private_dir(places.home)
-        with locked(places.trust_file):
+        with _locked(places):
             _write(places, {**read_trust(places).projects, record.path: record})
     except OSError as error:
         raise TrustError(
@@ -93,7 +97,7 @@ def revoke_trust(path: Path, places: Places) -> bool:
     if not places.trust_file.exists():
         return False
     try:
-        with locked(places.trust_file):
+        with _locked(places):
             projects = dict(read_trust(places).projects)
             # The file may have had another suffix when it was trusted.
             gone = [each for each in projects if each == real or each.parent.parent == path.resolve()]
@@ -109,6 +113,11 @@ def revoke_trust(path: Path, places: Places) -> bool:
     return bool(gone)
 
 
+def _locked(places: Places) -> AbstractContextManager[None]:
+    file = places.trust_file
+    return file_lock(file.with_name(f".{file.name}.lock"), seconds=_LOCK_SECONDS, what=file)
+
+
 def trusted_projects(places: Places) -> tuple[TrustedProject, ...]:
     """Every record, by path."""
     return tuple(project for _, project in sorted(read_trust(places).projects.items()))
@@ -122,4 +131,4 @@ def _write(places: Places, projects: Mapping[Path, TrustedProject]) -> None:
             for path, project in sorted(projects.items())
         },
     }
-    write_private_file(places.trust_file, json.dumps(content, indent=2, ensure_ascii=True) + "\n")
+    write_file(places.trust_file, json.dumps(content, indent=2, ensure_ascii=True) + "\n", mode=0o600)

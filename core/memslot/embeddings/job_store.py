@@ -9,7 +9,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from memslot.config.paths import make_private_dir, write_private_file
+from memslot.storage.atomic import write_file
+from memslot.storage.folder import make_private_dir
 
 logger = logging.getLogger("memslot.embeddings")
 _VERSION = 1
@@ -45,7 +46,7 @@ class JobStore:
             "expiredBefore": job.expired_before,
             "hashes": list(job.hashes),
         }
-        write_private_file(self._file(job.id), json.dumps(tree))
+        write_file(self._file(job.id), json.dumps(tree), mode=0o600)
 
     def forget(self, job: StoredJob) -> None:
         try:

@@ -78,21 +78,14 @@ class Cache:
 
 def replace_file(file: Path, text: str) -> None:
     """Put a file into a cache's folder in one step, and the oldest of too many out. Raises OSError."""
-    import tempfile
+    from memslot.storage.atomic import write_file
 
     folder = file.parent
     if not folder.parent.is_dir():
         return
     folder.mkdir(mode=0o700, exist_ok=True)
     _prune(folder)
-    handle, temporary = tempfile.mkstemp(dir=folder, prefix=".tmp-")
-    try:
-        with os.fdopen(handle, "w") as written:
-            written.write(text)
-        Path(temporary).replace(file)
-    except OSError:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    write_file(file, text, mode=0o600, durable=False)
 
 
 def _prune(folder: Path) -> None:

@@ -56,7 +56,7 @@ class PluginContext:
 
     def state_dir(self) -> Path:
         """A private folder for this plugin's own files; made on first use."""
-        from memslot.config.paths import make_private_dir
+        from memslot.storage.folder import make_private_dir
 
         folder = self.places.plugin_state_dir(self.plugin_id)
         make_private_dir(folder)

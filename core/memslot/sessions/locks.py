@@ -2,41 +2,36 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from memslot.config.paths import make_private_dir
-from memslot.errors import SessionError
+from memslot.errors import FileBusyError, SessionError
+from memslot.storage.folder import make_private_dir
+from memslot.storage.lock import file_lock
 
 WAIT_SECONDS = 30.0
-_POLL_SECONDS = 0.005
-"""A write takes milliseconds, so whoever waits looks again soon."""
 
 
-@contextmanager
+@contextlib.contextmanager
 def writing(folder: Path) -> Iterator[None]:
     """Hold the lock of a folder of sessions, which is made if it is missing.
 
     One lock for the registry and all transcripts: a session cannot be deleted between its two halves, and no lock
     file is left behind for each transcript.
     """
-    import filelock
-
     lock_file = folder / ".sessions.lock"
-    try:
-        make_private_dir(folder)
-        lock = filelock.FileLock(lock_file, timeout=WAIT_SECONDS, mode=0o600, poll_interval=_POLL_SECONDS)
-        lock.acquire()
-    except filelock.Timeout:
-        raise SessionError(
-            f"The sessions in {folder} have been locked by another process for {WAIT_SECONDS:.0f} seconds; try again."
-        ) from None
-    except OSError as error:
-        raise SessionError(
-            f"{lock_file} could not be made ({error.strerror or error}); check the folder's permissions."
-        ) from None
-    try:
+    with contextlib.ExitStack() as held:
+        try:
+            make_private_dir(folder)
+            held.enter_context(file_lock(lock_file, seconds=WAIT_SECONDS))
+        except FileBusyError:
+            raise SessionError(
+                f"The sessions in {folder} have been locked by another process for {WAIT_SECONDS:.0f} seconds; "
+                "try again."
+            ) from None
+        except OSError as error:
+            raise SessionError(
+                f"{lock_file} could not be made ({error.strerror or error}); check the folder's permissions."
+            ) from None
         yield
-    finally:
-        lock.release()

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from memslot.config.paths import write_private_file
 from memslot.errors import SessionError
 from memslot.sessions.versions import version_of
+from memslot.storage.atomic import write_file
 
 NAME = "sessions.json5"
 VERSION = 1
@@ -106,7 +106,8 @@ def write_registry(registry: Registry) -> None:
     try:
         if registry.fault is not None:
             _set_aside(registry.path)
-        write_private_file(registry.path, json.dumps(registry.tree, ensure_ascii=False, indent=2, default=str) + "\n")
+        text = json.dumps(registry.tree, ensure_ascii=False, indent=2, default=str) + "\n"
+        write_file(registry.path, text, mode=0o600)
     except (TypeError, ValueError) as error:  # UnicodeEncodeError is one
         raise SessionError(f"What should be kept of the session cannot be written as JSON ({error}).") from None
     except OSError as error:

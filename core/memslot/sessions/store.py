@@ -13,7 +13,7 @@ from typing import Any
 
 from memslot.agent.events import Message, Session
 from memslot.agent.messages import plain_messages
-from memslot.config.paths import Places, write_private_file
+from memslot.config.paths import Places
 from memslot.errors import SessionError
 from memslot.sessions.lines import encode_compaction, encode_header, encode_message
 from memslot.sessions.locks import writing
@@ -24,6 +24,7 @@ from memslot.sessions.summary import SessionSummary, last_use, summarise
 from memslot.sessions.times import now_ms
 from memslot.sessions.transcript import Transcript, append_lines, read_header, read_transcript
 from memslot.sessions.workspace import WorkspaceSessions
+from memslot.storage.atomic import write_file
 
 Changes = Mapping[str, Any] | Callable[[SessionRecord], Mapping[str, Any]]
 """Keys of a registry entry with their new values, None to take one away; or a function that says them."""
@@ -189,7 +190,7 @@ class SessionStore:
         first = header or encode_header(session_id, self.agent_id, now_ms(), held)
         try:
             self._tidy()
-            write_private_file(path, b"".join([first, *lines]))
+            write_file(path, b"".join([first, *lines]), mode=0o600)
         except OSError as error:
             raise SessionError(f"{path} could not be made ({error.strerror or error}).") from None
 

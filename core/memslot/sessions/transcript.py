@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from memslot.agent.messages import message_text
 from memslot.errors import SessionError
 from memslot.sessions.lines import MAX_LINE_BYTES, VERSION, Header, header_of, message_of, parse
 from memslot.sessions.times import to_ms
+from memslot.storage.atomic import append_durably
 
 SUMMARY_LEAD = "Summary of the conversation so far:"
 _BLOCK = 1024 * 1024
@@ -167,13 +167,7 @@ def append_lines(path: Path, session_id: str, lines: Sequence[bytes]) -> None:
         if size:
             file.seek(size - 1)
             data = data if file.read(1) == b"\n" else b"\n" + data
-        try:
-            _write_all(descriptor, data)
-            os.fsync(descriptor)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.ftruncate(descriptor, size)
-            raise
+        append_durably(descriptor, data)
 
 
 def _refuse_to_write(path: Path, session_id: str, header: Header | None) -> None:
@@ -186,12 +180,6 @@ def _refuse_to_write(path: Path, session_id: str, header: Header | None) -> None
         )
     if header.id is not None and header.id != session_id and path.stem != session_id:
         raise SessionError(f"{path} is the transcript of another session, {header.id!r}; choose another id.")
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(descriptor, rest) :]
 
 
 def _open(path: Path) -> BinaryIO:

@@ -22,6 +22,7 @@ from memslot import (
     SingleFlight,
     StillRunningError,
     redact,
+    write_file,
 )
 
 from memslot_memory_lancedb.capturing import AutoCapture, CaptureRules
@@ -238,7 +239,7 @@ def _machine(state_dir: Path) -> str:
         pass
     name = uuid.uuid4().hex
     try:
-        file.write_text(name, encoding="utf-8")
+        write_file(file, name, mode=0o600)
     except OSError:
         return "unknown"
     return name

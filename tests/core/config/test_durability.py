@@ -18,6 +18,7 @@ from memslot.config.paths import Places
 from memslot.config.starter import starter_config
 from memslot.config.trust import trust_project, trusted_projects
 from memslot.errors import ConfigError
+from memslot.storage.lock import file_lock
 
 
 def forked(work: Callable[[], None]) -> int:
@@ -96,6 +97,8 @@ def test_killed_writer_leaves_the_old_or_the_new_file(tmp_path: Path) -> None:
         assert text.endswith(padding)
         seen.add(pyjson5.decode(text)["agents"]["defaults"]["contextWindow"])
     assert len(seen) == 30
+    for each in tmp_path.glob(".*.tmp"):
+        os.utime(each, (1, 1))  # long ago, so that nobody can be writing it still
     assert set_value(path, "agents.defaults.contextWindow", 1000, env={}), "a dead writer's lock must not remain"
     assert [each.name for each in tmp_path.iterdir() if each.suffix == ".tmp"] == []
 
@@ -138,15 +141,13 @@ def test_folder_that_may_not_be_written(open_folder: Path, as_nobody: Callable[[
 
 
 def test_waiting_for_a_stuck_writer_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from memslot.config import locking
-
-    monkeypatch.setattr(locking, "WAIT_SECONDS", 0.3)
+    monkeypatch.setattr("memslot.config.edit.LOCK_SECONDS", 0.3)
     path = tmp_path / "memslot.json5"
     path.write_text("{}")
     ready, go = os.pipe()
 
     def hold() -> None:
-        with locking.locked(path):
+        with file_lock(tmp_path / ".memslot.json5.lock"):
             os.write(go, b"x")
             time.sleep(30)
 

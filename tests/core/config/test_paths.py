@@ -2,18 +2,13 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from memslot.config.paths import Places, make_private_dir, workspace_key, write_private_file
+from memslot.config.paths import Places, workspace_key
 from memslot.errors import ConfigError
-
-
-def mode_of(path: Path) -> int:
-    return stat.S_IMODE(path.stat().st_mode)
 
 
 def test_everything_is_in_the_dot_folder_by_default(home: Path) -> None:
@@ -100,64 +95,6 @@ def test_unsafe_agent_ids_never_reach_a_path(places: Places, bad: str) -> None:
 def test_unsafe_plugin_ids_never_reach_a_path(places: Places, bad: str) -> None:
     with pytest.raises(ConfigError, match="Plugin id"):
         places.plugin_state_dir(bad)
-
-
-def test_private_folders_are_private_all_the_way_down(tmp_path: Path) -> None:
-    old = os.umask(0)
-    try:
-        make_private_dir(tmp_path / "a/b/c")
-    finally:
-        os.umask(old)
-    assert [mode_of(tmp_path / each) for each in ("a", "a/b", "a/b/c")] == [0o700] * 3
-
-
-def test_an_existing_folder_keeps_its_mode(tmp_path: Path) -> None:
-    (tmp_path / "a").mkdir()
-    (tmp_path / "a").chmod(0o755)
-    make_private_dir(tmp_path / "a")
-    assert mode_of(tmp_path / "a") == 0o755
-
-
-def test_written_file_is_private_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
-    old = os.umask(0)
-    try:
-        write_private_file(tmp_path / "f", "grüße")
-        write_private_file(tmp_path / "f", b"second")
-    finally:
-        os.umask(old)
-    assert (tmp_path / "f").read_bytes() == b"second"
-    assert mode_of(tmp_path / "f") == 0o600
-    assert [each.name for each in tmp_path.iterdir()] == ["f"]
-
-
-def test_symlink_stays_and_its_target_is_written(tmp_path: Path) -> None:
-    (tmp_path / "dotfiles").mkdir()
-    (tmp_path / "dotfiles/real").write_text("old")
-    (tmp_path / "link").symlink_to("dotfiles/real")
-    write_private_file(tmp_path / "link", "new")
-    assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "dotfiles/real").read_text() == "new"
-
-
-def test_failed_write_leaves_the_old_file_and_no_litter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "f").write_text("old")
-
-    def no_rename(*_: object) -> None:
-        raise OSError(5, "Input/output error")
-
-    monkeypatch.setattr(Path, "replace", no_rename)
-    with pytest.raises(OSError, match="Input/output"):
-        write_private_file(tmp_path / "f", "new")
-    assert (tmp_path / "f").read_text() == "old"
-    assert [each.name for each in tmp_path.iterdir()] == ["f"]
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can write a file that belongs to somebody else")
-def test_root_does_not_take_a_persons_file_away(tmp_path: Path) -> None:
-    (tmp_path / "f").write_text("old")
-    os.chown(tmp_path / "f", 65534, 65534)
-    write_private_file(tmp_path / "f", "new")
-    assert (tmp_path / "f").stat().st_uid == 65534
 
 
 def test_paths_import_nothing_slow() -> None:

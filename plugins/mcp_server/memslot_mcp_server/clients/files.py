@@ -8,7 +8,7 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
-from memslot import MemslotError
+from memslot import FileChangedError, FileStamp, MemslotError, file_stamp, write_file
 
 MAX_BYTES = 64 * 1024 * 1024
 BACKUP = ".memslot-backup"
@@ -35,8 +35,9 @@ def change_file(path: Path, edit: Callable[[str], str]) -> Path | None:
             copy = real
             if before is not None:
                 copy = real.with_name(real.name + BACKUP)
-                _replace(copy, old, real)
-            if _replace(real, new, real, expected=before):
+                write_file(copy, old, mode=stat.S_IMODE(real.stat().st_mode))
+            with contextlib.suppress(FileChangedError):
+                write_file(real, new, expected=before)
                 return copy
     except OSError as error:
         raise MemslotError(f"it cannot be written: {error.strerror or error}") from None
@@ -54,44 +55,14 @@ def _read(file: Path) -> str:
         raise MemslotError("it is not UTF-8 text") from None
 
 
-_Stamp = tuple[int, int, int] | None
-
-
-def _stamp(file: Path) -> _Stamp:
+def _stamp(file: Path) -> FileStamp | None:
+    """What a file is known by; raises a MemslotError for what cannot be replaced."""
     try:
-        status = file.stat()
+        mode = file.stat().st_mode
     except FileNotFoundError:
         return None
-    if not stat.S_ISREG(status.st_mode):
+    if not stat.S_ISREG(mode):
         raise MemslotError("it is not a file")
-    if not status.st_mode & 0o222:  # putting another file in its place would not even ask
+    if not mode & 0o222:
         raise MemslotError("it is read-only")
-    return status.st_ino, status.st_size, status.st_mtime_ns
-
-
-def _replace(target: Path, text: str, like: Path, *, expected: _Stamp | bool = False) -> bool:
-    """Write beside the file and put it in its place; False when it is no longer the one that was read."""
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as out:
-            out.write(text.encode("utf-8"))
-            out.flush()
-            if hasattr(os, "fchmod") and like.exists():
-                _make_alike(out.fileno(), like.stat())
-            os.fsync(out.fileno())
-        if not isinstance(expected, bool) and _stamp(target) != expected:
-            temporary.unlink()
-            return False
-        temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    return True
-
-
-def _make_alike(descriptor: int, status: os.stat_result) -> None:
-    """Give a new file the owner and the mode of the one that it replaces."""
-    with contextlib.suppress(PermissionError):  # root alone can, and root alone may have to
-        os.fchown(descriptor, status.st_uid, status.st_gid)
-    os.fchmod(descriptor, stat.S_IMODE(status.st_mode))
+    return file_stamp(file)

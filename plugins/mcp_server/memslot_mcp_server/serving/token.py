@@ -6,7 +6,7 @@ import os
 import secrets
 from pathlib import Path
 
-from memslot import MemslotError
+from memslot import MemslotError, write_file
 
 FILE_NAME = "http-token"
 
@@ -18,17 +18,7 @@ def read_or_make_token(folder: Path, *, fresh: bool = False) -> tuple[str, bool]
         if not fresh and (known := _read(file)) is not None:
             return known, False
         made = secrets.token_urlsafe(32)
-        temporary = file.with_name(f".{FILE_NAME}.{os.getpid()}.{secrets.token_hex(4)}.tmp")
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            with os.fdopen(descriptor, "w", encoding="ascii") as out:
-                out.write(made + "\n")
-                out.flush()
-                os.fsync(out.fileno())
-            temporary.replace(file)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+        write_file(file, made + "\n", mode=0o600)
         return made, True
     except OSError as error:
         raise MemslotError(f"the token file {file} cannot be used: {error.strerror or error}") from None

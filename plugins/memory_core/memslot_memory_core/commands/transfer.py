@@ -10,7 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
-from memslot import MemslotError, PluginContext, clean_lines, print_json, print_table, say_done, say_warning
+from memslot import (
+    FileBusyError,
+    MemslotError,
+    PluginContext,
+    clean_lines,
+    file_lock,
+    print_json,
+    print_table,
+    say_done,
+    say_warning,
+)
 
 from memslot_memory_core.backend import backend_of, place_of
 
@@ -20,7 +30,6 @@ if TYPE_CHECKING:
     from memslot_memory_core.transfer.importing import ImportReport
     from memslot_memory_core.transfer.item import Item, Unusable
 
-_LOCK_SECONDS = 10.0
 _SYNC_WAIT_SECONDS = 60.0
 
 
@@ -169,12 +178,10 @@ def _refuse_own_folder(file: Path, workspace: Path) -> None:
 
 @contextlib.contextmanager
 def _one_import_at_a_time(ctx: PluginContext) -> Iterator[None]:
-    import filelock
-
     try:
-        with filelock.FileLock(ctx.state_dir() / f"import-{ctx.agent_id}.lock", timeout=_LOCK_SECONDS, mode=0o600):
+        with file_lock(ctx.state_dir() / f"import-{ctx.agent_id}.lock"):
             yield
-    except filelock.Timeout:
+    except FileBusyError:
         raise MemslotError("another import is under way; try again when it is through") from None
 
 

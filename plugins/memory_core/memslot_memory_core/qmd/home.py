@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from memslot import FileBusyError, file_lock, make_private_dir, write_file
+
 from memslot_memory_core.qmd.errors import QmdError
 
 
@@ -64,27 +66,22 @@ class QmdHome:
             "embeddedAt": state.embedded_at,
         }
         try:
-            write_private_file(self._state_file, json.dumps(content, indent=2) + "\n")
+            write_file(self._state_file, json.dumps(content, indent=2) + "\n", mode=0o600)
         except OSError as error:
             raise QmdError(f"QMD's folder {self.folder} cannot be written: {error.strerror or error}") from None
 
     @contextlib.contextmanager
     def update_lock(self) -> Iterator[bool]:
         """Whether this is the one process that may update now; never waits."""
-        import filelock
-
-        lock = filelock.FileLock(self.folder / "update.lock", mode=0o600, thread_local=False)
-        try:
-            lock.acquire(timeout=0)
-        except filelock.Timeout:
-            yield False
-            return
-        except OSError as error:
-            raise QmdError(f"QMD's folder {self.folder} cannot be written: {error.strerror or error}") from None
-        try:
-            yield True
-        finally:
-            lock.release()
+        with contextlib.ExitStack() as held:
+            try:
+                held.enter_context(file_lock(self.folder / "update.lock", seconds=0))
+                is_ours = True
+            except FileBusyError:
+                is_ours = False
+            except OSError as error:
+                raise QmdError(f"QMD's folder {self.folder} cannot be written: {error.strerror or error}") from None
+            yield is_ours
 
     @property
     def _state_file(self) -> Path:
@@ -97,26 +94,6 @@ class QmdHome:
         if theirs.is_dir() and not os.path.lexists(ours):
             with contextlib.suppress(OSError):
                 ours.symlink_to(theirs, target_is_directory=True)
-
-
-def make_private_dir(folder: Path) -> None:
-    """Make a folder and those above it with mode 0700; one that is there stays as it is."""
-    for each in (*reversed(folder.parents), folder):
-        if not each.is_dir():
-            each.mkdir(mode=0o700, exist_ok=True)
-
-
-def write_private_file(file: Path, text: str) -> None:
-    """Replace a file's content in one step, readable by the owner only; raises OSError."""
-    temporary = file.with_name(f".{file.name[:100]}.{os.getpid()}.{os.urandom(6).hex()}.tmp")
-    try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as opened:
-            opened.write(text)
-        temporary.replace(file)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def _time(value: object) -> float | None:

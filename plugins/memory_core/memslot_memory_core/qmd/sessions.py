@@ -8,9 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from memslot import redact
-
-from memslot_memory_core.qmd.home import make_private_dir, write_private_file
+from memslot import make_private_dir, redact, write_file
 
 _LEDGER = ".memslot-export.json"
 _DAY = 86_400.0
@@ -55,7 +53,7 @@ def export_sessions(
                     kept[name] = ledger[name]
                 continue
             if text:
-                write_private_file(file, f"{_heading(transcript.stem)}\n\n{text}\n")
+                write_file(file, f"{_heading(transcript.stem)}\n\n{text}\n", mode=0o600)
                 kept[name] = stamp
                 written += 1
         removed = 0
@@ -109,4 +107,4 @@ def _read_ledger(target: Path) -> dict[str, str]:
 
 
 def _write_ledger(target: Path, ledger: dict[str, str]) -> None:
-    write_private_file(target / _LEDGER, json.dumps(ledger, indent=2, sort_keys=True) + "\n")
+    write_file(target / _LEDGER, json.dumps(ledger, indent=2, sort_keys=True) + "\n", mode=0o600)

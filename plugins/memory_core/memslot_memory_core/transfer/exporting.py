@@ -88,7 +88,7 @@ def new_file(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
     if os.path.lexists(path) and not overwrite:
         raise MemslotError(f"{path} is there already; choose another name, or replace it with --overwrite")
     try:
-        with atomic_file(path, overwrite=overwrite, mode=0o600) as out:
+        with atomic_file(path, overwrite=overwrite, mode=0o600, follow_links=True) as out:
             yield out
     except OSError as error:
         raise MemslotError(f"{path} could not be written: {error.strerror or error}") from None

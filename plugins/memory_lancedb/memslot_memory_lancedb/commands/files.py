@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import Literal
 
 import click
+from memslot import atomic_file
 
 from memslot_memory_lancedb.commands.output import memories, print_json, say, say_done, say_warning
 from memslot_memory_lancedb.errors import TransferError
@@ -80,10 +80,8 @@ def write_memories(found: list[Remembered], file: Path | None, form: Format | No
             click.echo(piece.encode(), nl=False)
         return
     try:
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        # Without translation: a carriage return may be part of a memory.
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as target:
-            target.writelines(pieces)
+        with atomic_file(file, follow_links=True) as target:
+            target.writelines(piece.encode() for piece in pieces)
     except OSError as error:
         raise click.ClickException(f"{file} cannot be written: {error.strerror}") from None
 

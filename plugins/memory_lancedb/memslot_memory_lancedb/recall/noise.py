@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 from pathlib import Path
 
-from memslot import MemslotError
+from memslot import MemslotError, write_file
 
 from memslot_memory_lancedb.embedding.embedder import PATIENCE_SECONDS, Embedder
 from memslot_memory_lancedb.scores import FLOOR, score_of_cosine
@@ -82,11 +83,8 @@ class NoiseLevel:
     def _keep(self, levels: dict[str, float]) -> None:
         if self._file is None:
             return
-        try:
-            self._file.write_text(json.dumps(levels), encoding="utf-8")
-            self._file.chmod(0o600)
-        except OSError:
-            pass  # it is measured again the next time
+        with contextlib.suppress(OSError):  # then it is measured again the next time
+            write_file(self._file, json.dumps(levels), mode=0o600)
 
 
 def measure_noise(embedder: Embedder) -> float:
