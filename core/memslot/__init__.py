@@ -93,6 +93,7 @@ if TYPE_CHECKING:
     from memslot.memory.contract import MemoryHit as MemoryHit
     from memslot.memory.contract import MemorySearchOutcome as MemorySearchOutcome
     from memslot.memory.contract import MemoryStatus as MemoryStatus
+    from memslot.memory.contract import search_memory as search_memory
     from memslot.memory.fence import fence as fence
     from memslot.memory.fence import strip_recalled as strip_recalled
     from memslot.plugins.config_file import ConfigFile as ConfigFile
@@ -190,7 +191,7 @@ _HOMES = {
         "MemoryText",
         "capabilities_of",
     ],
-    "memory.contract": ["Memory", "MemoryHit", "MemorySearchOutcome", "MemoryStatus"],
+    "memory.contract": ["Memory", "MemoryHit", "MemorySearchOutcome", "MemoryStatus", "search_memory"],
     "memory.fence": ["fence", "strip_recalled"],
     "invisible": ["visible"],
     "plugins.context": ["PluginContext"],

@@ -121,6 +121,7 @@ PUBLIC = [
     "redact_lines",
     "say_done",
     "say_warning",
+    "search_memory",
     "strip_recalled",
     "to_ms",
     "visible",

@@ -107,9 +107,9 @@ def test_reading_a_note_that_is_gone_is_an_empty_answer(world: World, manager: M
     manager.sync()
     note = world.notes[0]
     note.unlink()
-    assert manager.read_file(f"memory/{note.name}").text == ""
+    assert manager.read(f"memory/{note.name}").text == ""
     shutil.rmtree(world.place.workspace)
-    assert manager.read_file("MEMORY.md").text == ""
+    assert manager.read("MEMORY.md").text == ""
 
 
 MOMENTS = {"1901": -2_177_452_800, "1969": -1, "1970": 0, "2106": 4_294_967_296, "2400": 13_569_465_600}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
@@ -69,7 +70,11 @@ class Memory(Protocol):
     """The memory of one agent. Used from several threads at once."""
 
     def search(self, query: str, *, max_results: int | None = None) -> MemorySearchOutcome:
-        """Find what is relevant; best first."""
+        """Find what is relevant; best first.
+
+        It may take further options: `session` (who listens), `min_score` (cut below it) and `explain` (say how the
+        scores came about). `search_memory` passes those that a memory takes.
+        """
 
     def status(self) -> MemoryStatus:
         """Say how it is, without waiting for anything."""
@@ -82,3 +87,11 @@ def misfit(value: Any) -> str | None:
     """Why something cannot own the memory slot, or None."""
     lacks = [name for name in ("search", "status", "close") if not callable(getattr(value, name, None))]
     return f"{type(value).__name__} is not a memory: it lacks {', '.join(lacks)}" if lacks else None
+
+
+def search_memory(memory: Memory, query: str, *, max_results: int | None = None, **options: Any) -> MemorySearchOutcome:
+    """Search with those of the options that the memory's `search` takes."""
+    taken = inspect.signature(memory.search).parameters
+    takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in taken.values())
+    known = {name: value for name, value in options.items() if takes_all or name in taken}
+    return memory.search(query, max_results=max_results, **known)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import difflib
 import html
-import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 import click
-from memslot import one_line, print_pairs, print_table
+from memslot import one_line, print_pairs, print_table, search_memory
 
 from memslot_chat.conversation import meant_session, open_conversation
 from memslot_chat.screen import counted, safe
@@ -139,11 +138,9 @@ def _search(dialogue: Dialogue, query: str, *, explain: bool) -> None:
     if memory is None:
         dialogue.warn(dialogue.host.memory_problem or "there is no memory")
         return
-    can_explain = explain and "explain" in inspect.signature(memory.search).parameters
-    more: dict[str, Any] = {"explain": True} if can_explain else {}
     try:
         with dialogue.interrupts.waiting():
-            outcome = memory.search(query, max_results=5, **more)
+            outcome = search_memory(memory, query, max_results=5, explain=explain)
     except Exception as error:  # a plugin's doing, which does not end the chat
         dialogue.warn(f"the memory cannot be searched: {type(error).__name__}: {error}")
         return

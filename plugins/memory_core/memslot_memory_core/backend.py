@@ -9,20 +9,16 @@ from collections.abc import Callable
 from typing import Protocol
 from weakref import WeakValueDictionary
 
-from memslot import MemorySearch, PluginContext, Session, real_path
+from memslot import CanList, CanRead, CanRefresh, CanRemember, MemorySearch, PluginContext, real_path
 
 from memslot_memory_core.index.report import Progress, SyncReport
-from memslot_memory_core.manager import MemoryManager, Place
-from memslot_memory_core.reading import FilePart
+from memslot_memory_core.manager import MemoryManager
+from memslot_memory_core.place import Place
 from memslot_memory_core.searchable import Searchable
 
 
-class Backend(Searchable, Protocol):
+class Backend(Searchable, CanRefresh, CanRead, CanList, CanRemember, Protocol):
     """The memory as tools, commands and hooks use it."""
-
-    def read_file(
-        self, path: str, *, from_line: int = 1, lines: int = 200, session: Session | None = None
-    ) -> FilePart: ...
 
     def sync(
         self,

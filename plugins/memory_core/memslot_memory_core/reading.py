@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
-from memslot import MemslotError, redact_lines
+from memslot import MemoryItem, MemoryPage, MemoryText, MemslotError, redact_lines
 
 from memslot_memory_core.index.preparing import Sources
 from memslot_memory_core.sources.files import SourceFile
@@ -19,30 +19,21 @@ class NotInMemoryError(MemslotError):
     """A path was asked for that is none of an indexed file, or not in this chat."""
 
 
-@dataclass(frozen=True)
-class FilePart:
-    """Some lines of a file; `next_line` is where to go on, None at its end. A file that is not there is empty."""
-
-    path: str
-    text: str
-    from_line: int
-    lines: int
-    next_line: int | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        part: dict[str, Any] = {
-            "path": self.path,
-            "text": self.text,
-            "from": self.from_line,
-            "lines": self.lines,
-            "truncated": self.next_line is not None,
-        }
-        if self.next_line is not None:
-            part["nextFrom"] = self.next_line
-        return part
+def text_json(part: MemoryText) -> dict[str, Any]:
+    """Lines as `memory_get` and `memslot memory get --json` give them."""
+    shown: dict[str, Any] = {
+        "path": part.path,
+        "text": part.text,
+        "from": part.start_line,
+        "lines": part.lines,
+        "truncated": part.next_line is not None,
+    }
+    if part.next_line is not None:
+        shown["nextFrom"] = part.next_line
+    return shown
 
 
-def read_part(sources: Sources, path: str, from_line: int, lines: int, *, private: bool) -> FilePart:
+def read_part(sources: Sources, path: str, from_line: int, lines: int, *, private: bool) -> MemoryText:
     """Lines of an indexed file, without secrets; one that is missing, or not for this chat, reads as empty.
 
     Raises a NotInMemoryError for a path that is none of an indexed file, whatever is there.
@@ -51,7 +42,7 @@ def read_part(sources: Sources, path: str, from_line: int, lines: int, *, privat
     if file is None and not sources.may_hold(path):
         raise NotInMemoryError(f"{path!r} is not in the memory; use a path as memory_search gave it")
     if file is None or (not private and is_hidden(file)):
-        return FilePart(path, "", from_line, 0)
+        return MemoryText(path, "", from_line, 0)
     wanted = range(from_line, from_line + min(max(1, lines), MAX_LINES))
     if file.source == "sessions":
         return _part_of_transcript(file, path, wanted)
@@ -60,7 +51,7 @@ def read_part(sources: Sources, path: str, from_line: int, lines: int, *, privat
     found = redact_lines(document.lines) if document is not None else []
     part = found[wanted.start - 1 : wanted.stop - 1]
     following = wanted.stop if part and wanted.stop <= len(found) else None
-    return FilePart(path, "\n".join(part), from_line, len(part), following)
+    return MemoryText(path, "\n".join(part), from_line, len(part), following)
 
 
 def is_hidden(file: SourceFile) -> bool:
@@ -68,7 +59,19 @@ def is_hidden(file: SourceFile) -> bool:
     return file.private or file.source == "sessions"
 
 
-def _part_of_transcript(file: SourceFile, path: str, wanted: range) -> FilePart:
+def list_page(sources: Sources, cursor: str | None, limit: int, *, private: bool) -> MemoryPage:
+    """The indexed files: what is always true first, then the rest from the newest name on."""
+    files = [file for file in sources.discover().files if private or not is_hidden(file)]
+    files.sort(key=lambda file: file.path, reverse=True)
+    files.sort(key=lambda file: "/" in file.path)
+    start = int(cursor) if cursor is not None and cursor.isdecimal() else 0
+    page = files[start : start + limit]
+    items = [MemoryItem(file.path, file.path, file.source, _changed_at(file), file.size) for file in page]
+    end = start + len(page)
+    return MemoryPage(items, str(end) if page and end < len(files) else None)
+
+
+def _part_of_transcript(file: SourceFile, path: str, wanted: range) -> MemoryText:
     """The messages whose lines in the JSONL file are asked for, each as one line."""
     said: dict[int, str] = {}
     beyond: int | None = None
@@ -86,4 +89,8 @@ def _part_of_transcript(file: SourceFile, path: str, wanted: range) -> FilePart:
         if not transcript.more:
             break
         _, resume = chunk_transcript(transcript, tokens=1, overlap=0)
-    return FilePart(path, "\n".join(said.values()), wanted.start, len(said), beyond)
+    return MemoryText(path, "\n".join(said.values()), wanted.start, len(said), beyond)
+
+
+def _changed_at(file: SourceFile) -> datetime:
+    return datetime.fromtimestamp(file.mtime, UTC)

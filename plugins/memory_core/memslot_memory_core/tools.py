@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from memslot import Session, Tool, ToolCall, ToolResult, find_secrets, strip_recalled
+from memslot import MemoryText, Session, Tool, ToolCall, ToolResult, find_secrets, strip_recalled
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from memslot_memory_core.backend import Backend
 from memslot_memory_core.outcome import does_cite, outcome_json
-from memslot_memory_core.reading import MAX_LINES, FilePart, NotInMemoryError
+from memslot_memory_core.reading import MAX_LINES, NotInMemoryError, text_json
 from memslot_memory_core.writing_notes import MAX_CHARS, append_note
 
 if TYPE_CHECKING:
@@ -52,11 +52,11 @@ class WriteArguments(_Arguments):
     )
 
 
-def _readable_part(backend: Backend, args: GetArguments, session: Session) -> FilePart:
+def _readable_part(backend: Backend, args: GetArguments, session: Session) -> MemoryText:
     """As many of the lines as a tool's result can hold; of a single line that is longer, its beginning."""
     lines = args.lines
     while True:
-        part = backend.read_file(args.path, from_line=args.from_line, lines=lines, session=session)
+        part = backend.read(args.path, start_line=args.from_line, max_lines=lines, session=session)
         if len(part.text) <= _MOST_CHARS:
             return part
         if lines == 1:
@@ -81,7 +81,7 @@ def make_tools(backend: Callable[[], Backend], citations: Citations, workspace: 
 
     def get(args: GetArguments, call: ToolCall) -> dict[str, Any] | ToolResult:
         try:
-            return _readable_part(backend(), args, call.session).to_json()
+            return text_json(_readable_part(backend(), args, call.session))
         except NotInMemoryError as refusal:
             # The model's mistake, not a fault of this plugin: it is told, and nothing is noted in the diagnostics.
             return ToolResult(f"memory_get: {refusal}", is_error=True)

@@ -202,7 +202,7 @@ class TestNotes:
         assert texts[2] == ""
 
     def test_with_long_lines_are_read_whole(self, ask: Any, home: Path) -> None:
-        """A tool returns so much at once; what it cuts off is no part of a note."""
+        """A tool returns so much at once; a resource is not a tool."""
         lines = ["first", *(f"{number} " + "x" * 5_000 for number in range(40)), "y" * 60_000, "last"]
         note = home / "workspace" / "USER.md"
         note.write_text("\n".join(lines), encoding="utf-8")
@@ -211,10 +211,7 @@ class TestNotes:
         finally:
             note.unlink()
 
-        *whole, cut, last = text.split("\n")
-        assert (whole, last) == (lines[:-2], "last")
-        assert cut.startswith("y" * 20_000)
-        assert cut.endswith("[the rest of this line is left out]")
+        assert text.split("\n") == lines
 
     @pytest.mark.parametrize(
         "uri",

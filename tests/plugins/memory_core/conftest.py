@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from memslot import EmbeddingPipeline, EmbeddingProvider, MemorySearch, Selection
 from memslot_memory_core.index.embeddings import EmbeddingStore
-from memslot_memory_core.manager import MemoryManager, Place
+from memslot_memory_core.manager import MemoryManager
+from memslot_memory_core.place import Place
 
 MakeManager = Callable[..., MemoryManager]
 

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from memslot import EmbeddingProvider, Memory, MemorySearch, Tool
 from memslot.testing import MemoryContract, ToolContract
-from memslot_memory_core.manager import MemoryManager, Place
+from memslot_memory_core.manager import MemoryManager
+from memslot_memory_core.place import Place
 from memslot_memory_core.tools import make_tools
 
 from tests.plugins.memory_core.conftest import pipeline_maker, place_below
@@ -19,6 +20,8 @@ _lock = threading.Lock()
 
 
 class TestMemoryCore(MemoryContract):
+    capabilities = ("refresh", "read", "list", "remember")
+
     def make_memory(self, folder: Path, agent_id: str) -> Memory:
         return _make(place_below(folder, agent_id), None)
 

@@ -31,7 +31,7 @@ def test_no_part_of_a_private_key_is_shown(make_manager: Any) -> None:
     note(manager, f"# Deploy\n\n{KEY}\n\nThe deploy key stuff is above.\n")
     manager.sync()
     for start in range(1, 70, 5):
-        assert "MIIE" not in manager.read_file("memory/a.md", from_line=start, lines=4).text
+        assert "MIIE" not in manager.read("memory/a.md", start_line=start, max_lines=4).text
     for hit in manager.search("deploy key stuff", max_results=20).hits:
         assert "MIIE" not in hit.snippet
     assert b"MIIE" not in manager.place.index_file.read_bytes()

@@ -163,8 +163,8 @@ def test_what_is_about_the_person_stays_out_of_other_chats(make_manager: Any, ch
         paths = [hit.path for hit in manager.search(query, max_results=50, session=listener).hits]
         assert not {"MEMORY.md", "USER.md", "sessions/s.jsonl"} & set(paths)
     assert "memory/gate.md" in [hit.path for hit in manager.search("gate", session=listener).hits]
-    assert manager.read_file("MEMORY.md", session=listener).text == ""
-    assert manager.read_file("sessions/s.jsonl", session=listener).text == ""
+    assert manager.read("MEMORY.md", session=listener).text == ""
+    assert manager.read("sessions/s.jsonl", session=listener).text == ""
     assert manager.search("gate code").hits[0].path in {"MEMORY.md", "USER.md", "sessions/s.jsonl"}
 
 

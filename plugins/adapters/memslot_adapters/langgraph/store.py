@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import logging
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Any
 
 from langgraph.store.base import (
     BaseStore,
@@ -20,7 +18,7 @@ from langgraph.store.base import (
     SearchOp,
     validate_op_namespace,
 )
-from memslot import Host, MemslotError
+from memslot import CanRefresh, Host, MemslotError, search_memory
 
 from memslot_adapters.langgraph.files import NoteFiles, shown_path
 from memslot_adapters.langgraph.item import Stored
@@ -29,7 +27,6 @@ from memslot_adapters.remembering import to_the_end
 
 _RANKED = 200
 """How many passages the memory is asked for; it ranks all notes, and the namespace is looked at afterwards."""
-_FRESH_SECONDS = 5.0
 _log = logging.getLogger("memslot.adapters")
 
 
@@ -124,12 +121,11 @@ class MemoryStore(BaseStore):
         if memory is None:
             self._warn(f"items are not ranked: {self._host.memory_problem or 'there is no memory'}")
             return {}
-        taken = inspect.signature(memory.search).parameters
-        if "fresh_seconds" not in taken:
+        if not isinstance(memory, CanRefresh):
             self._warn(f"items are not ranked: {self._host.memory_owner} does not search notes")
             return {}
-        options: dict[str, Any] = {"fresh_seconds": _FRESH_SECONDS, "min_score": 0.0}
-        outcome = memory.search(query, max_results=_RANKED, **options)
+        memory.refresh()
+        outcome = search_memory(memory, query, max_results=_RANKED, min_score=0.0)
         if outcome.mode == "unavailable":
             self._warn(f"items are not ranked: {outcome.warning}")
         best: dict[str, float] = {}

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import click
-from memslot import Host, MemslotError, PluginContext
+from memslot import CanRefresh, Host, MemslotError, PluginContext
 
 from memslot_mcp_server import hook_client
 from memslot_mcp_server.clients.entries import hook_program
@@ -142,9 +142,8 @@ def _end_turn(host: Host, payload: Payload) -> None:
     from memslot_mcp_server.hooks.answers import after_reply
 
     after_reply(host, payload)
-    sync = getattr(host.memory, "sync", None)  # not every memory has something to bring up to date
-    if callable(sync):
-        sync()
+    if isinstance(host.memory, CanRefresh):
+        host.memory.refresh()
     host.close()
 
 

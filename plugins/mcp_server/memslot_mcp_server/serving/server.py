@@ -23,11 +23,11 @@ from mcp.server.subscriptions import (
     ToolsListChanged,
 )
 from mcp.shared.exceptions import MCPError
-from memslot import Host, MemslotError, Session, ToolResult, __version__
+from memslot import Host, MemoryItem, MemslotError, Session, ToolResult, __version__
 
 from memslot_mcp_server.serving.hook_socket import answering_hooks
 from memslot_mcp_server.serving.hosts import Hosts, config_stamp
-from memslot_mcp_server.serving.notes import TEMPLATE, Note, has_notes, list_notes, path_of, read_note
+from memslot_mcp_server.serving.notes import TEMPLATE, has_notes, list_notes, path_of, read_note, uri_of
 from memslot_mcp_server.serving.telling import warn
 from memslot_mcp_server.serving.workers import Workers
 
@@ -142,9 +142,9 @@ class MemslotServer(Server[Any]):
             next_cursor=str(following) if following < len(notes) else None,
         )
 
-    def _notes(self) -> list[Note]:
+    def _notes(self) -> list[MemoryItem]:
         with self._hosts.borrow() as host:
-            return list_notes(host)
+            return list_notes(host, self._session(host))
 
     async def _list_templates(
         self, ctx: Context, params: types.PaginatedRequestParams | None
@@ -266,13 +266,10 @@ async def _watching(server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
         yield {}
 
 
-def _resource(note: Note) -> types.Resource:
+def _resource(note: MemoryItem) -> types.Resource:
+    changed = None if note.changed_at is None else types.Annotations(last_modified=note.changed_at.isoformat())
     return types.Resource(
-        uri=note.uri,
-        name=note.path,
-        mime_type="text/markdown",
-        size=note.size,
-        annotations=types.Annotations(last_modified=note.changed.isoformat()),
+        uri=uri_of(note), name=note.path, mime_type="text/markdown", size=note.size, annotations=changed
     )
 
 

@@ -7,7 +7,7 @@ from memslot import MemorySearchOutcome, PluginContext, Session, clean_lines, pr
 
 from memslot_memory_core.backend import backend_of
 from memslot_memory_core.outcome import does_cite, hit_lines, outcome_json
-from memslot_memory_core.reading import MAX_LINES
+from memslot_memory_core.reading import MAX_LINES, text_json
 from memslot_memory_core.search.explain import explain_table
 
 FRESH_SECONDS = 5.0
@@ -65,9 +65,9 @@ def make_get_command(ctx: PluginContext) -> click.Command:
           memslot memory get MEMORY.md
           memslot memory get memory/2026-01-02.md --from 10 --lines 5
         """
-        part = backend_of(ctx).read_file(path, from_line=from_line, lines=lines)
+        part = backend_of(ctx).read(path, start_line=from_line, max_lines=lines)
         if as_json:
-            print_json(part.to_json())
+            print_json(text_json(part))
             return
         if not part.lines:
             raise click.ClickException(

@@ -7,7 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from memslot import MemorySearchOutcome, MemoryStatus, PluginContext, Session, real_path
+from memslot import (
+    MemoryPage,
+    MemoryReceipt,
+    MemorySearchOutcome,
+    MemoryStatus,
+    MemoryText,
+    PluginContext,
+    Session,
+    real_path,
+)
 
 from memslot_memory_core.index.report import Progress, SyncReport
 from memslot_memory_core.manager import MemoryManager
@@ -15,7 +24,7 @@ from memslot_memory_core.qmd.errors import QmdError, QmdPathError
 from memslot_memory_core.qmd.fallback import FallbackMemory
 from memslot_memory_core.qmd.memory import QmdMemory
 from memslot_memory_core.qmd.settings import settings_from
-from memslot_memory_core.reading import MAX_LINES, FilePart
+from memslot_memory_core.reading import MAX_LINES
 from memslot_memory_core.sources.files import SourceFile, make_source_file
 from memslot_memory_core.sources.text import split_lines
 from memslot_memory_core.sources.transcript_workspace import WorkspaceTranscripts
@@ -34,19 +43,35 @@ class QmdBackend:
     ) -> MemorySearchOutcome:
         return self.memory.search(query, max_results=max_results, session=session, **options)
 
-    def read_file(self, path: str, *, from_line: int = 1, lines: int = 200, session: Session | None = None) -> FilePart:
+    def read(
+        self, path: str, *, start_line: int = 1, max_lines: int = 200, session: Session | None = None
+    ) -> MemoryText:
         """Lines of `qmd/<collection>/<path>`, or of a file that the builtin index gave; other paths are refused."""
         if not path.startswith("qmd/"):
             # In a chat that the scope leaves out, the way around QMD is closed, too.
             refusal = self.qmd.refusal(session)
             if refusal is not None:
                 raise QmdPathError(str(refusal.warning))
-            return self.memory.secondary().read_file(path, from_line=from_line, lines=lines, session=session)
+            return self.memory.secondary().read(path, start_line=start_line, max_lines=max_lines, session=session)
         found = split_lines(self.qmd.read_file(path, session=session))
-        start = from_line - 1
-        part = found[start : start + min(max(1, lines), MAX_LINES)]
-        following = from_line + len(part) if part and start + len(part) < len(found) else None
-        return FilePart(path, "\n".join(part), from_line, len(part), following)
+        start = start_line - 1
+        part = found[start : start + min(max(1, max_lines), MAX_LINES)]
+        following = start_line + len(part) if part and start + len(part) < len(found) else None
+        return MemoryText(path, "\n".join(part), start_line, len(part), following)
+
+    def list_items(self, *, cursor: str | None = None, limit: int = 100, session: Session | None = None) -> MemoryPage:
+        """The notes themselves, whichever index answers."""
+        if self.qmd.refusal(session) is not None:
+            return MemoryPage(())
+        return self.memory.secondary().list_items(cursor=cursor, limit=limit, session=session)
+
+    def remember(self, text: str, *, session: Session | None = None) -> MemoryReceipt:
+        receipt = self.memory.secondary().remember(text, session=session)
+        self.request_sync()
+        return receipt
+
+    def refresh(self) -> None:
+        self.sync()
 
     def sync(
         self,

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from memslot import MemslotError
 from memslot.testing.providers import HashingProvider
-from memslot_memory_core import manager as module
+from memslot_memory_core import freshness as module
 from memslot_memory_core.index.lock import writer_lock
 from memslot_memory_core.manager import MemoryManager
 
@@ -131,11 +131,11 @@ def test_a_search_in_a_watched_workspace_takes_up_what_was_seen_and_looks_nowher
     write(manager, "The lighthouse is red.\n")
     manager.sync()
     manager.start_watching()
-    watcher = manager._watcher
+    watcher = manager._freshness._watcher
     assert watcher is not None
     assert until(lambda: watcher.is_sure)
     manager.search("lighthouse")  # looks at everything: it is the first one, and the watch has just begun
-    assert until(lambda: manager._upkeep.wait(0) and not manager._upkeep._asked)
+    assert until(lambda: manager._freshness._upkeep.wait(0) and not manager._freshness._upkeep._asked)
     write(manager, "The windmill is white.\n", "memory/b.md")
     assert until(lambda: bool(manager.search("windmill").hits))
     last = manager.last_sync()
@@ -147,7 +147,7 @@ def test_a_person_who_asks_to_watch_is_not_refused_by_the_settings_of_sessions(m
     manager = make_manager(sync={"watch": False, "onSearch": False, "watchDebounceMs": 10})
     manager.sync()
     manager.start_session()
-    assert manager._watcher is None
+    assert manager._freshness._watcher is None
     manager.start_watching()
     write(manager, "The windmill is white.\n", "memory/b.md")
     assert until(lambda: bool(manager.search("windmill").hits))
@@ -160,15 +160,15 @@ def test_what_the_watcher_missed_is_found_by_a_search_after_a_while(
     write(manager, "The lighthouse is red.\n")
     manager.sync()
     manager.start_watching()
-    watcher = manager._watcher
+    watcher = manager._freshness._watcher
     assert watcher is not None
     assert until(lambda: watcher.is_sure)
     manager.search("lighthouse")
-    assert until(lambda: manager._upkeep.wait(0) and not manager._upkeep._asked)
+    assert until(lambda: manager._freshness._upkeep.wait(0) and not manager._freshness._upkeep._asked)
     monkeypatch.setattr(watcher, "_on_change", lambda _: None)
     write(manager, "The windmill is white.\n", "memory/b.md")
     manager.search("windmill")
-    assert manager._upkeep.wait(5.0)
+    assert manager._freshness._upkeep.wait(5.0)
     assert not manager.search("windmill").hits
     monkeypatch.setattr(module, "_WATCHED_SYNC_SECONDS", 0.0)
     monkeypatch.setattr(module, "_WATCHED_SYNC_SHARE", 0.0)
@@ -213,9 +213,9 @@ def test_a_sync_that_works_ends_what_failed_before(make_manager: Any, monkeypatc
         def fails(*_: Any, **__: Any) -> None:
             raise OSError(5, "Input/output error")
 
-        patch.setattr(manager._sync, "run", fails)
+        patch.setattr(manager._freshness._sync, "run", fails)
         manager.request_sync()
-        assert manager._upkeep.wait(5.0)
+        assert manager._freshness._upkeep.wait(5.0)
     assert any("Input/output error" in problem for problem in manager.status().problems)
     manager.sync()
     assert manager.status().is_healthy

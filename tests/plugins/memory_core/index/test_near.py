@@ -192,13 +192,15 @@ def test_what_the_watcher_tells_is_enough(make_notes: Any, seed: int) -> None:
     watched = {"watch": True, "watchDebounceMs": 60, "onSearch": False}
     notes = make_notes(200 + seed, sync=watched, extraPaths=SETTINGS["extraPaths"][:2])
     manager = notes.manager
-    looked = manager._upkeep.last
+    looked = manager._freshness._upkeep.last
     manager.start_watching()
-    assert until(lambda: manager._watcher is not None and manager._watcher.is_sure)
-    assert until(lambda: manager._upkeep.last is not looked and manager._upkeep.wait(0)), "it looks when it begins"
+    assert until(lambda: manager._freshness._watcher is not None and manager._freshness._watcher.is_sure)
+    assert until(lambda: manager._freshness._upkeep.last is not looked and manager._freshness._upkeep.wait(0)), (
+        "it looks when it begins"
+    )
     reports: list[SyncReport] = []
-    note_success = manager._upkeep.note_success
-    manager._upkeep.note_success = lambda report: (reports.append(report), note_success(report))
+    note_success = manager._freshness._upkeep.note_success
+    manager._freshness._upkeep.note_success = lambda report: (reports.append(report), note_success(report))
     for _ in range(12):
         notes.edits.make(PLAIN + KINDS)
         wanted = notes.fresh_content()

@@ -274,7 +274,7 @@ def test_transcripts_are_found_and_cited_by_their_lines(make_manager: Any) -> No
     hit = manager.search("lighthouse colour").hits[0]
     assert (hit.path, hit.start_line, hit.end_line, hit.source) == ("sessions/s1.jsonl", 2, 3, "sessions")
     assert hit.snippet == "User: Which colour has the lighthouse?\nAssistant: Red."
-    assert manager.read_file(hit.path, from_line=2, lines=1).text == "User: Which colour has the lighthouse?"
+    assert manager.read(hit.path, start_line=2, max_lines=1).text == "User: Which colour has the lighthouse?"
 
 
 def test_a_transcript_that_grows_a_little_waits_and_one_that_grows_a_lot_does_not(make_manager: Any) -> None:
