@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from memslot.cli.output import print_table as print_table
     from memslot.cli.output import say_done as say_done
     from memslot.cli.output import say_warning as say_warning
+    from memslot.config.json5_edit import edit_json as edit_json
     from memslot.config.model import Config as Config
     from memslot.config.paths import Places as Places
     from memslot.config.paths import real_path as real_path
@@ -135,6 +136,7 @@ _HOMES = {
     "agent.prompt": ["PromptSection"],
     "agent.run": ["AgentRun", "AsyncAgentRun"],
     "cli.output": ["print_json", "print_pairs", "print_table", "say_done", "say_warning"],
+    "config.json5_edit": ["edit_json"],
     "config.model": ["Config"],
     "config.paths": ["Places", "real_path"],
     "config.search_model": ["MemorySearch"],

@@ -100,6 +100,7 @@ PUBLIC = [
     "capabilities_of",
     "clean_lines",
     "count_tokens",
+    "edit_json",
     "embed_in_batches",
     "fence",
     "file_lock",

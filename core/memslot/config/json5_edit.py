@@ -45,6 +45,16 @@ def set_in_text(text: str, path: KeyPath, value: Any, *, strict_json: bool = Fal
     return _spliced(text, node, value, style, spread)
 
 
+def edit_json(text: str, path: tuple[str | int, ...], value: Any) -> str:
+    """A JSON text with `value` at `path`; comments, order and every other character stay.
+
+    For files of other programs: what is added is strict JSON, whatever comments and trailing commas are there. Missing
+    objects on the way are made, and the place behind a list's last item appends to it. The text must be readable as
+    JSON5. Raises a MemslotError where the path leads through a single value.
+    """
+    return set_in_text(text, path, value, strict_json=True)
+
+
 def unset_in_text(text: str, path: KeyPath) -> str:
     """The text without the key; the same text when it is not there. Comments around it stay."""
     positions = outline(text)

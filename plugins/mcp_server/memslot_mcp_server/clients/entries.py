@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import copy
 import os
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from memslot import MemslotError
+from memslot import MemslotError, edit_json
 
-from memslot_mcp_server.clients import jsonc
 from memslot_mcp_server.clients.places import Client
 
 SERVER = "memslot"
@@ -80,14 +80,28 @@ def add_entry(client: Client, text: str, entry: Mapping[str, Any]) -> str:
     return _add_to_toml(client, text, entry) if client.syntax == "toml" else _add_to_json(client, text, entry)
 
 
+def parse_json(text: str) -> Any:
+    """The value of a JSON text that may hold comments; raises a MemslotError that says where it is wrong."""
+    import pyjson5
+
+    try:
+        return pyjson5.decode(text, 200)
+    except pyjson5.Json5Exception as error:
+        # The first argument alone: the others hold what was read up to there, and with it other servers' keys.
+        near = re.search(r"near (\d+)", str(error.args[0]))
+        before = text[: max(0, int(near[1]) - 1)] if near else ""
+        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        raise MemslotError(f"it cannot be read as JSON from line {line}, column {column} on") from None
+
+
 def _add_to_json(client: Client, text: str, entry: Mapping[str, Any]) -> str:
     text = text if text.strip() else "{}\n"
-    tree = jsonc.parse(text)
+    tree = parse_json(text)
     wanted = copy.deepcopy(tree)
     for path, value in _leaves(client, tree, entry):
-        text = jsonc.set_value(text, path, value)
+        text = edit_json(text, path, value)
         _put(wanted, path, value)
-    if jsonc.parse(text) != wanted:
+    if parse_json(text) != wanted:
         raise MemslotError("it is written in a way that cannot be edited safely")
     return text
 

@@ -7,10 +7,9 @@ import shlex
 import sys
 from typing import Any
 
-from memslot import MemslotError
+from memslot import MemslotError, edit_json
 
-from memslot_mcp_server.clients import jsonc
-from memslot_mcp_server.clients.entries import Program
+from memslot_mcp_server.clients.entries import Program, parse_json
 
 EVENTS = {
     "SessionStart": ("session-start", 15),
@@ -27,7 +26,7 @@ def add_hooks(text: str, program: Program) -> str:
     Raises a MemslotError where the settings cannot be read or are not of the shape that Claude Code writes.
     """
     text = text if text.strip() else "{}\n"
-    tree = jsonc.parse(text)
+    tree = parse_json(text)
     if not isinstance(tree, dict):
         raise MemslotError("it does not hold one object")
     if not isinstance(tree.get("hooks", {}), dict):
@@ -48,8 +47,8 @@ def add_hooks(text: str, program: Program) -> str:
             groups[place[0]]["hooks"][place[1]]["command"] = command
         if wanted == tree:
             continue
-        text = jsonc.set_value(text, path, value)
-        tree = jsonc.parse(text)
+        text = edit_json(text, path, value)
+        tree = parse_json(text)
         if tree != wanted:
             raise MemslotError("it is written in a way that cannot be edited safely")
     return text

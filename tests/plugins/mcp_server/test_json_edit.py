@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from memslot import MemslotError
-from memslot_mcp_server.clients.jsonc import parse, set_value
+from memslot import MemslotError, edit_json
+from memslot_mcp_server.clients.entries import parse_json
 
 KEYS = st.text(alphabet="abc\"\\/é {}[]:,'\n", max_size=5)
 TREES = st.dictionaries(
@@ -32,17 +32,19 @@ def test_exactly_one_place_changes(tree: dict[str, Any], path: list[str], value:
     wanted = copy.deepcopy(tree)
     owner: Any = wanted
     for step in path[:-1]:
-        owner = owner.setdefault(step, {}) if isinstance(owner, dict) else None
+        if isinstance(owner, dict) and owner.get(step) is None:
+            owner[step] = {}  # null holds nothing, so it may be replaced
+        owner = owner[step] if isinstance(owner, dict) else None
     if not isinstance(owner, dict):
         with pytest.raises(MemslotError):
-            set_value(text, tuple(path), value)
+            edit_json(text, tuple(path), value)
         return
     owner[path[-1]] = value
 
-    changed = set_value(text, tuple(path), value)
+    changed = edit_json(text, tuple(path), value)
 
     assert json.loads(changed) == wanted  # strict JSON stays strict JSON
-    assert json.loads(set_value(changed, tuple(path), value)) == wanted
+    assert json.loads(edit_json(changed, tuple(path), value)) == wanted
 
 
 COMMENTED = """\
@@ -58,9 +60,9 @@ COMMENTED = """\
 
 
 def test_comments_and_trailing_commas_stay() -> None:
-    changed = set_value(COMMENTED, ("servers", "memslot"), {"command": "memslot"})
+    changed = edit_json(COMMENTED, ("servers", "memslot"), {"command": "memslot"})
 
-    assert parse(changed)["servers"]["memslot"] == {"command": "memslot"}
+    assert parse_json(changed)["servers"]["memslot"] == {"command": "memslot"}
     assert changed.splitlines() == [
         "// mine",
         "{",
@@ -90,17 +92,17 @@ def test_comments_and_trailing_commas_stay() -> None:
     ],
 )
 def test_what_is_added_looks_like_the_rest(text: str, changed: str) -> None:
-    assert set_value(text, ("a",), 1) == changed
+    assert edit_json(text, ("a",), 1) == changed
 
 
 def test_an_item_is_added_to_a_list_and_one_inside_is_changed() -> None:
     text = '{"hooks": [\n  {"x": [1, 2]} // one\n]}'
 
-    assert parse(set_value(text, ("hooks", 1), {"y": 3}))["hooks"] == [{"x": [1, 2]}, {"y": 3}]
-    assert set_value(text, ("hooks", 0, "x", 1), 9) == '{"hooks": [\n  {"x": [1, 9]} // one\n]}'
+    assert parse_json(edit_json(text, ("hooks", 1), {"y": 3}))["hooks"] == [{"x": [1, 2]}, {"y": 3}]
+    assert edit_json(text, ("hooks", 0, "x", 1), 9) == '{"hooks": [\n  {"x": [1, 9]} // one\n]}'
 
 
 @pytest.mark.parametrize("text", ["{", "", "nonsense", '{"a": }', "[1", '{"a": "x'])
 def test_what_cannot_be_read_is_refused(text: str) -> None:
     with pytest.raises(MemslotError):
-        parse(text)
+        parse_json(text)
