@@ -13,16 +13,54 @@ _PASSWORD = (
     *("lösenord", "losenord", "salasana", "adgangskode", "passord", "parola", "şifre", "sifre", "jelszó", "parool"),
     *("пароль", "密码", "密碼", "口令", "パスワード", "暗証番号", "비밀번호", "암호", "رمز عبور", "كلمة المرور"),
     *("mật khẩu", "kata sandi", "รหัสผ่าน", "पासवर्ड"),
-    *("pass", "pw"),
+    *("requirepass", "bindpw", "psk", "clave", "pass", "pw"),
 )
 _TOKEN = (
-    *("secret", "token", "clé api", "clef api", "jeton", "токен", "секретный ключ", "api-ключ"),
+    *(
+        "secret",
+        "token",
+        "clé api",
+        "clé secrète",
+        "clé privée",
+        "clave api",
+        "clave privada",
+        "llave secreta",
+        "segredo",
+    ),
+    *("chave api", "chave secreta", "chave privada", "geheimer schlüssel", "geheimschlüssel", "privater schlüssel"),
+    *("ключ api", "ключ доступа", "закрытый ключ", "секрет", "秘密鍵", "シークレットキー", "金鑰", "액세스 키"),
+    *(
+        "clé d'api",
+        "clave de acceso",
+        "lizenzschlüssel",
+        "chiave api",
+        "chiave segreta",
+        "klucz api",
+        "api-sleutel",
+        "clef api",
+        "jeton",
+        "токен",
+        "секретный ключ",
+        "api-ключ",
+    ),
     *("密钥", "秘钥", "密鑰", "令牌", "トークン", "シークレット", "apiキー", "api 키", "토큰", "비밀 ?키"),
     *("api[ -]?schlüssel", "chave de api", "clave de api", "clave secreta", "credentials?", "cookie"),
     *("jsessionid", "phpsessid", "sessionid", "sessid", r"connect\.sid", "asp.net_sessionid", "_auth"),
     *("authorization", "x-amz-signature"),
 )
-_KEY = ("key", "auth", "sig", "clave", "chave", "ключ", "session[ _-]?id", "mnemonic", "seed[ _-]?phrase")
+_KEY = (
+    "key",
+    "auth",
+    "sig",
+    "chave",
+    "totp",
+    "recovery code",
+    "backup code",
+    "ключ",
+    "session[ _-]?id",
+    "mnemonic",
+    "seed[ _-]?phrase",
+)
 
 _OF_SECRETS = re.compile(
     r"(?:api|access|private|priv|master|signing|encryption|encrypt|decryption|license|licence|app|account|storage"
@@ -30,19 +68,21 @@ _OF_SECRETS = re.compile(
     r"|server|bot|secret)[ _.-]?$"
 )
 """What stands before `key` where it opens something."""
+_LONGEST_HEAD = len("subscription ")
 
 # A part of a name that makes it the name of something else: of what is told about a secret, or of another key.
 _OTHER_TAIL_TEXT = """
     hash hashes hashed url uri file path dir name names id ids type types count limit limits length size min max
     expires expiry expiration expired lifetime ttl age at on in algorithm algo policy hint hints field label env var
     variable ref reference usage used budget per window endpoint issuer header prefix suffix format manager store
-    storage provider reset change changed rotation strength version index arn required enabled disabled
+    storage provider reset change changed rotation strength version index arn required enabled disabled fingerprint
+    digest checksum
 """
 _OTHER_TAIL = frozenset(_OTHER_TAIL_TEXT.split())
 _OTHER_HEAD_TEXT = """
     primary foreign public pub partition sort cache row hash idempotency composite unique natural object hot arrow
     shortcut lookup dict map redis s3 room house first second third last next max min total num count per input
-    output no without csrf
+    output no without csrf site publishable palabra
 """
 _OTHER_HEAD = frozenset(_OTHER_HEAD_TEXT.split())
 _SPLIT = re.compile(r"[^\W_]+")
@@ -76,8 +116,8 @@ def _pattern(words: tuple[tuple[str, str], ...]) -> re.Pattern[str]:
 
 def pattern(folded: str) -> re.Pattern[str] | None:
     """The names that a folded text may hold; None where it holds none, as most texts do."""
-    is_ascii = folded.isascii()
-    found = [words for stem, words in _words().items() if not (is_ascii and not stem.isascii()) and stem in folded]
+    characters = set(folded)
+    found = [words for stem, words in _words().items() if characters.issuperset(stem) and stem in folded]
     return _pattern(tuple(each for words in found for each in words)) if found else None
 
 
@@ -86,16 +126,22 @@ def gap() -> re.Pattern[str]:
     """What may stand between a name and its value; on folded text, from where the name ends."""
     close = r"""(?:\\?["'`]|\*{1,3}|_{1,2}|[\])])"""
     links = "for|of|to|on|at|in|de|del|da|do|du|für|fur|zu|от|для|к"
-    words = rf"(?:[ ](?:{links})[ ][^\n:=|：]{{1,40}}?|[ ]?[(（][^()\n]{{1,40}}[)）])"
+    words = rf"(?:[ ](?:{links})(?:[ ][^\s:=|：]{{1,24}}){{1,6}}?|[ ]?[(（][^()\n]{{1,40}}[)）])"
+    verbs = "is|ist|lautet|est|es|é|è|jest|je|is[ ](?:now|set[ ]to)|c'est|это|-"
+    annotation = (
+        r":[ ]?(?:final\[)?(?:optional\[)?&?(?:'static[ ])?(?:secret)?(?:str|string|bytes)\]{0,2}\??"
+        r"(?:[ ]?\|[ ]?(?:none|null|undefined))?(?=[ ]?=)"
+    )
     return re.compile(
         rf"""
-        (?P<more>{words})?{close}{{0,4}}(?:
-          (?P<equals>\s{{0,3}}(?::=|={{1,3}}>?|=>|\?=)[ \t]*)
+        (?P<more>{words}|(?P<extra>[ ][^\W\d_]{{2,20}}(?=[ ]?[:：])))?{close}{{0,4}}(?:
+          (?P<equals>\s{{0,3}}(?:{annotation}\s{{0,3}})?(?::=|={{1,3}}>?|=>|\?=)[ \t]*)
         | (?P<colon>[ \t]*(?:->|→|—|–|:|：)(?:[*_]{{1,3}})?(?:[ \t]*[>|][+-]?[ \t]*)?(?:[ \t]|\n[ \t]{{0,8}})*)
         | (?P<cell>[ \t]*\|[ \t]*)
-        | (?P<markup>>)
-        | (?P<attribute>[ ]value=(?=["']))
-        | (?P<verb>[ \t]+(?:is|ist|est|es|é|è|jest|je|is[ ]set[ ]to|это)[ \t]+|[ ]?(?:是|为|為|は|이|은|는)[ ]?)
+        | (?P<markup></key>\s{{0,20}}<string>|>)
+        | (?P<attribute>[ ]value=(?=["'])|,?\s{{1,20}}["']?value["']?[ ]?[:=][ ]?(?=\S))
+        | (?P<verb>[ \t]+(?:{verbs})[ \t]+|['’]s[ ]|[ ]?(?:是|为|為|は|이|은|는)[ ]?)
+        | (?P<argument>,[ ]?(?=["'])|\((?=["']))
         | (?P<space>(?(more)(?!)|[ \t]{{1,4}}))
         )
         (?:[*_]{{1,3}}(?=\S))?(?:[@bru]{{1,2}}(?=["']))?(?P<quote>\\?["'`“„«「])?
@@ -104,14 +150,21 @@ def gap() -> re.Pattern[str]:
     )
 
 
+def is_other(word: str) -> bool:
+    """Whether a word after a secret's name makes it the name of something else: `token type`."""
+    return word in _OTHER_TAIL
+
+
 def kind_of(name: str, at: int, word: str, kind: Kind, before: str) -> Kind | None:
     """What an identifier with such a word at `at` tells, or nothing where it names something else.
 
     `before` is the folded text before the word.
     """
     head, tail = name[:at], name[at + len(word) :]
-    opens = word == "key" and _OF_SECRETS.search(before) is not None
+    opens = word == "key" and _OF_SECRETS.search(before[-_LONGEST_HEAD:]) is not None
     heads = [piece.lower() for part in _SPLIT.findall(head) for piece in _HUMP.split(part)]
+    if word in ("key", "clave") and not heads:  # cache key, palabra clave
+        heads = before.split()[-1:]
     tails = [piece.lower() for part in _SPLIT.findall(tail) for piece in _HUMP.split(part)]
     if word.isascii() and tail[:1].islower() and tail[:1].isascii() and tails and tails[0] not in ("s", "en", "base"):
         return None  # keyboard, tokenizer, passport, secretary
@@ -124,9 +177,9 @@ def kind_of(name: str, at: int, word: str, kind: Kind, before: str) -> Kind | No
         and ((glued or (head[-1:].isupper() and name[at : at + 1].isupper())) and word != "pwd")
     ):
         return None  # compass, monkey, design
-    if kind != "password" and any(piece in _OTHER_HEAD for piece in heads[-2:]):
+    if (kind != "password" or word == "clave") and any(piece in _OTHER_HEAD for piece in heads[-2:]):
         return None
-    if opens or (word == "key" and heads and name == name.upper()):
+    if opens or (word == "key" and head and name == name.upper()):
         return "token"  # api_key, STRIPE_KEY
     return kind
 

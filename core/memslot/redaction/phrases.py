@@ -16,6 +16,15 @@ _PHRASES: tuple[tuple[tuple[str, ...], str], ...] = (
         ("authorization",),
         r"authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:basic|token|apikey|negotiate)\s{1,4}()[a-z0-9+/._=-]{8,}",
     ),
+    (("ssws ",), r"ssws\s{1,4}()00[a-z0-9_-]{30,}"),
+    ((" login ", " auth "), r" (?:login|auth) ()(?=[a-z_-]{0,24}\d)[a-z0-9_-]{32,}(?!\S)"),
+    (("://",), r"://()(?=[a-z_-]{0,24}\d)[a-z0-9_-]{20,200}(?=(?::[^\s/@]{0,200})?@)"),
+    (("wifi:",), r"wifi:(?:[tsh]:[^;\n]{0,64};){0,3}p:()[^;\n]{4,}"),
+    (
+        ("creds", "credential", "login", "zugangsdaten", "identifiants", "credencia"),
+        r"(?:creds|credentials?|logins?|zugangsdaten|identifiants|credenciales|credenciais)[*_]{0,3}[ ]?:[*_]{0,3}[ ]?"
+        r"[^\s/:]{1,64}[ ]?[/:][ ]?()(?=\S{0,64}\d)(?=\S{0,64}[a-z])[^\s/]{6,}",
+    ),
     (("://",), r"://[^\s:/@]{0,200}:()[^\s/\"'<>]{1,300}(?=@)"),
     ((" -u", " --user"), r" (?:-u|--user)[ =]?[\"']?[\w.@+-]{1,64}:()[^\s\"']{3,}"),
     (("mysql", "mariadb"), r"(?:mysql|mariadb)\w*\s[^\n|;]{0,200}?\s-p()[^\s\"'|;-][^\s\"'|;]{3,}"),

@@ -70,6 +70,12 @@ def looks_random(value: str) -> bool:
     return not is_wordy(value) and entropy(value) >= min(2.5, 0.75 * math.log2(max(2, len(value))))
 
 
+def is_strong(value: str, kind: Kind) -> bool:
+    """Whether a value looks like a secret without any name: letters and digits that make no words."""
+    has_both = any(map(str.isalpha, value)) and any(map(str.isdigit, value))
+    return has_both and len(value) >= (8 if kind == "password" else 20) and not is_wordy(value)
+
+
 def is_secret(value: str, kind: Kind, *, assigned: bool, alone: bool, is_variable: bool = False) -> bool:
     """Whether a named value is a secret.
 

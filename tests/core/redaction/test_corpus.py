@@ -10,6 +10,7 @@ from memslot import redact
 
 sys.path.insert(0, str(Path(__file__).parent))
 from corpus import INNOCENTS, INNOCENTS_KEPT_BACK, KEPT_BACK, SECRETS, TOKENS, secret_part
+from second_corpus import SECOND_INNOCENTS, SECOND_SECRETS
 
 HALVES = ["worked with", "kept back"]
 
@@ -37,6 +38,18 @@ def test_innocent_texts_are_left_alone(part: str) -> None:
     asked = [each for i, each in enumerate(INNOCENTS) if (i in INNOCENTS_KEPT_BACK) == (part == "kept back")]
     touched = [text for text in asked if redact(text) != text]
     assert len(touched) <= 0.03 * len(asked), touched
+
+
+def test_a_second_authors_secrets_are_caught() -> None:
+    missed = [text for text, secret in SECOND_SECRETS if is_left(text, secret)]
+    assert len(SECOND_SECRETS) >= 300
+    assert len(missed) <= 0.03 * len(SECOND_SECRETS), missed
+
+
+def test_a_second_authors_innocent_texts_are_left_alone() -> None:
+    touched = [text for text in SECOND_INNOCENTS if redact(text) != text]
+    assert len(set(SECOND_INNOCENTS)) >= 200
+    assert len(touched) <= 0.03 * len(SECOND_INNOCENTS), touched
 
 
 @pytest.mark.parametrize("around", ["{}", "({})", '"{}"', "`{}`", "x={};", "see {}, please.", "<{}>", "a\n{}\nb"])
