@@ -16,12 +16,6 @@ if TYPE_CHECKING:
     from memslot.agent.compaction import FlushTurn as FlushTurn
     from memslot.agent.compaction import count_tokens as count_tokens
     from memslot.agent.compaction import is_silent_reply as is_silent_reply
-    from memslot.agent.events import AgentStart as AgentStart
-    from memslot.agent.events import ChatType as ChatType
-    from memslot.agent.events import Message as Message
-    from memslot.agent.events import RunInfo as RunInfo
-    from memslot.agent.events import Session as Session
-    from memslot.agent.events import ToolCallVerdict as ToolCallVerdict
     from memslot.agent.messages import message_text as message_text
     from memslot.agent.prompt import PromptSection as PromptSection
     from memslot.agent.run import AgentRun as AgentRun
@@ -76,6 +70,12 @@ if TYPE_CHECKING:
     from memslot.errors import TrustError as TrustError
     from memslot.errors import UnknownProviderError as UnknownProviderError
     from memslot.errors import VectorSizeError as VectorSizeError
+    from memslot.events import AgentStart as AgentStart
+    from memslot.events import ChatType as ChatType
+    from memslot.events import Message as Message
+    from memslot.events import RunInfo as RunInfo
+    from memslot.events import Session as Session
+    from memslot.events import ToolCallVerdict as ToolCallVerdict
     from memslot.hookspecs import HOST_API as HOST_API
     from memslot.hookspecs import hookimpl as hookimpl
     from memslot.host import Host as Host
@@ -131,7 +131,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "agent.compaction": ["CompactionFlush", "FlushTurn", "count_tokens", "is_silent_reply"],
-    "agent.events": ["AgentStart", "ChatType", "Message", "RunInfo", "Session", "ToolCallVerdict"],
+    "events": ["AgentStart", "ChatType", "Message", "RunInfo", "Session", "ToolCallVerdict"],
     "agent.messages": ["message_text"],
     "agent.prompt": ["PromptSection"],
     "agent.run": ["AgentRun", "AsyncAgentRun"],

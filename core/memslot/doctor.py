@@ -154,7 +154,7 @@ def _examine_memory(host: Host, loaded: LoadedConfig, cures: Cures) -> Iterator[
 
 
 def _examine_spool(host: Host) -> Iterator[Finding]:
-    if given_up := host.spool.given_up():
+    if given_up := host.undelivered_runs():
         message = f"{len(given_up)} finished run(s) could not be taken into memory: {given_up[-1]}"
         yield Finding("warning", "spool", message, f"read and then delete what is in {given_up[-1].parent}")
 

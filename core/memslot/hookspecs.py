@@ -15,9 +15,9 @@ import pluggy
 if TYPE_CHECKING:
     import click
 
-    from memslot.agent.events import AgentStart, Message, RunInfo, Session, ToolCallVerdict
     from memslot.agent.prompt import PromptSection
     from memslot.embeddings.contract import EmbeddingProviderSpec
+    from memslot.events import AgentStart, Message, RunInfo, Session, ToolCallVerdict
     from memslot.memory.contract import Memory
     from memslot.plugins.context import PluginContext
     from memslot.tools import Tool, ToolResult

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 from memslot.agent.at_exit import close_at_exit, forget
 from memslot.agent.delivery import RunEndDelivery
-from memslot.agent.events import ChatType, Message, RunInfo, Session
 from memslot.agent.hook_results import READERS
 from memslot.agent.lifecycle import END_BUDGET_SECONDS, Lifecycle
 from memslot.agent.prompt import PromptMode
@@ -27,6 +26,7 @@ from memslot.config.search_model import MemorySearch
 from memslot.diagnostics import Diagnostics, describe_error
 from memslot.embeddings.selection import AUTO, NONE, ProviderRegistry, Selection
 from memslot.errors import MemslotError, PluginLoadError, SlotError
+from memslot.events import ChatType, Message, RunInfo, Session
 from memslot.memory.contract import Memory, MemoryStatus
 from memslot.plugins.activation import Activation
 from memslot.plugins.context import PluginContext
@@ -67,8 +67,8 @@ class Host:
         self._runner = HookRunner(self.diagnostics, env, READERS)
         self._registries = Registries(self._runner, self.diagnostics, ProviderRegistry(env))
         self._tool_calls = ToolCalls(self._runner, self._registries, self.diagnostics)
-        self.spool = Spool(places, agent_id, self.config.workspace(agent_id, places))
-        delivery = RunEndDelivery(self._runner, self.spool, self.diagnostics)
+        self._spool = Spool(places, agent_id, self.config.workspace(agent_id, places))
+        delivery = RunEndDelivery(self._runner, self._spool, self.diagnostics)
         self._lifecycle = Lifecycle(self._runner, self._registries, self.diagnostics, delivery)
         self._threads = ThreadWatch(self.diagnostics)
         self._failed: dict[str, str] = {}
@@ -338,6 +338,10 @@ class Host:
     def end_session(self, session: str | Session) -> None:
         """Tell plugins that a conversation is over; what they still do for its runs comes first."""
         self._lifecycle.end_session(session if isinstance(session, str) else session.id)
+
+    def undelivered_runs(self) -> Sequence[Path]:
+        """Finished runs that were set aside because plugins could not be told of them; `memslot doctor` names them."""
+        return self._spool.given_up()
 
     # Closing
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from memslot.agent.events import CHAT_TYPES
 from memslot.diagnostics import describe_error
 from memslot.errors import ToolArgumentsError, ToolError
+from memslot.events import CHAT_TYPES
 from memslot.invisible import visible, visible_data
 from memslot.text import one_line
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
     from typing_extensions import TypeIs
 
-    from memslot.agent.events import ChatType, Session
+    from memslot.events import ChatType, Session
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 MAX_RESULT_CHARS = 50_000

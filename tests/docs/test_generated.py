@@ -21,11 +21,11 @@ import jsonschema_rs
 import pyjson5
 import pytest
 from memslot import hookspecs
-from memslot.agent.events import Session
 from memslot.config.load import parse_config
 from memslot.config.model import Config
 from memslot.config.section import Section, camel_case
 from memslot.diagnostics import Diagnostics
+from memslot.events import Session
 from memslot.plugins.context import PluginContext
 from memslot.plugins.hooks import HookRunner
 from memslot.testing import HostOpener, InlinePlugin

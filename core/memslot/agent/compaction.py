@@ -10,8 +10,8 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memslot.agent.events import Message
 from memslot.embeddings.tokens import estimate_tokens
+from memslot.events import Message
 from memslot.sessions.record import SessionRecord
 from memslot.sessions.store import SessionStore
 from memslot.sessions.times import now_ms

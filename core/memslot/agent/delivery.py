@@ -7,10 +7,10 @@ import functools
 import threading
 from collections.abc import Callable, Sequence
 
-from memslot.agent.events import Message, RunInfo
 from memslot.agent.spool import Spool, SpoolEntry, SpoolError
 from memslot.diagnostics import Diagnostics
 from memslot.errors import HookError
+from memslot.events import Message, RunInfo
 from memslot.plugins.hooks import HookRunner
 from memslot.threads import start_thread
 

@@ -7,9 +7,9 @@ import itertools
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
-from memslot.agent.events import AgentStart, ToolCallVerdict
 from memslot.agent.prompt import PromptSection
 from memslot.embeddings.contract import EmbeddingProviderSpec
+from memslot.events import AgentStart, ToolCallVerdict
 from memslot.memory.contract import Memory, misfit
 from memslot.plugins.hooks import Reader, UnusableResult
 from memslot.tools import Tool

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from memslot.agent.delivery import RunEndDelivery
-from memslot.agent.events import CHAT_TYPES, AgentStart, ChatType, Message, RunInfo, Session
 from memslot.agent.messages import plain_messages
 from memslot.agent.prompt import PromptMode, PromptSection, join_prompt
 from memslot.agent.registries import Registries
 from memslot.diagnostics import Diagnostics, describe_error
+from memslot.events import CHAT_TYPES, AgentStart, ChatType, Message, RunInfo, Session
 from memslot.plugins.hooks import HookRunner
 from memslot.tools import Tool
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from memslot.agent.events import Message
+from memslot.events import Message
 from memslot.plugins.isolation import own_copy
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from memslot.agent.events import RunInfo
+from memslot.events import RunInfo
 
 PromptMode = Literal["full", "minimal"]
 """`minimal` is for sub-agents with a narrow job: sections are left out unless they ask to stay."""

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from memslot.agent.events import Message, RunInfo, Session
 from memslot.agent.tool_calls import ToolCalls
 from memslot.diagnostics import describe_error
+from memslot.events import Message, RunInfo, Session
 from memslot.tools import Tool, ToolResult
 
 ReportEnd = Callable[[Sequence[Message], bool, str | None, bool], None]

@@ -22,9 +22,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from memslot.agent.events import CHAT_TYPES, Message, RunInfo, Session
 from memslot.config.paths import Places
 from memslot.errors import FileBusyError, MemslotError
+from memslot.events import CHAT_TYPES, Message, RunInfo, Session
 from memslot.redaction.redact import redact
 from memslot.storage.folder import make_private_dir
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from memslot.agent.events import ChatType, RunInfo, ToolCallVerdict
 from memslot.agent.registries import Registries
 from memslot.diagnostics import Diagnostics, describe_error
 from memslot.errors import ToolArgumentsError
+from memslot.events import ChatType, RunInfo, ToolCallVerdict
 from memslot.plugins.executor import NotStarted, OutOfTime
 from memslot.plugins.hooks import HookRunner
 from memslot.plugins.isolation import own_copy

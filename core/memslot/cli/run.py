@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from memslot.agent.events import CHAT_TYPES, ChatType
 from memslot.cli.output import clean_lines, echo, keep_log_quiet, print_json, results_apart, say_warning
+from memslot.events import CHAT_TYPES, ChatType
 
 
 @click.command("run")

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from memslot.agent.events import Session
+    from memslot.events import Session
 
 
 @dataclass(frozen=True)

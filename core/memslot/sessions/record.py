@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from memslot.agent.events import CHAT_TYPES, ChatType
+from memslot.events import CHAT_TYPES, ChatType
 from memslot.sessions.times import LATEST_MS
 
 

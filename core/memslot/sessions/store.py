@@ -11,10 +11,10 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from memslot.agent.events import Message, Session
 from memslot.agent.messages import plain_messages
 from memslot.config.paths import Places
 from memslot.errors import SessionError
+from memslot.events import Message, Session
 from memslot.sessions.lines import encode_compaction, encode_header, encode_message
 from memslot.sessions.locks import writing
 from memslot.sessions.names import SUFFIX, is_plain, transcript_name

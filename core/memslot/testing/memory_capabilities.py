@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 import pytest
 
-from memslot.agent.events import Session
 from memslot.errors import MemslotError
+from memslot.events import Session
 from memslot.memory.capabilities import (
     CAPABILITIES,
     CanForget,

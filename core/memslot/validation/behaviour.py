@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from memslot import hookspecs
-from memslot.agent.events import CHAT_TYPES
 from memslot.errors import MemslotError
+from memslot.events import CHAT_TYPES
 from memslot.host import Host
 from memslot.plugins.info import PluginInfo
 from memslot.validation.report import Check, Report
