@@ -64,21 +64,22 @@ def atomic_file(
 
     `mode` is forced; without it an existing file's mode is kept. With `overwrite=False` an existing file raises
     FileExistsError. `expected` is the stamp of the file that was read (None: there was none); if another has taken its
-    place, FileChangedError is raised. `durable=False` skips fsync, for caches. Raises OSError; then nothing changed.
+    place, FileChangedError is raised. `durable=False` skips fsync, for caches. The file's `name` is its temporary path,
+    for a library that writes to paths only. Raises OSError; then nothing changed.
     """
     target = _followed(Path(path)) if follow_links else Path(path)
     before = _replaceable(target, forced=mode is not None)
     _sweep(target.parent)
     name = target.name.encode("utf-8", "surrogateescape")[:_NAME_BYTES].decode("utf-8", "ignore")
     temporary = target.with_name(f".{name}.{os.urandom(6).hex()}{_SUFFIX}")
-    descriptor = os.open(temporary, _CREATE, 0o600)
+    out = open(temporary, "w+b", opener=_create)  # noqa: SIM115 - Path.open takes no opener
     try:
-        with os.fdopen(descriptor, "w+b") as out:
+        with out:
             yield out
             out.flush()
-            _make_alike(descriptor, before, mode)
+            _make_alike(out.fileno(), before, mode)
             if durable:
-                os.fsync(descriptor)
+                os.fsync(out.fileno())
         if mtime_ns is not None:
             os.utime(temporary, ns=(mtime_ns, mtime_ns))
         if not isinstance(expected, bool) and file_stamp(target) != expected:
@@ -135,6 +136,10 @@ def append_durably(descriptor: int, data: bytes) -> None:
         with contextlib.suppress(OSError):
             os.ftruncate(descriptor, size)
         raise
+
+
+def _create(path: str, _flags: int) -> int:
+    return os.open(path, _CREATE, 0o600)
 
 
 def _followed(path: Path) -> Path:

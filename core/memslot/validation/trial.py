@@ -65,15 +65,14 @@ def main() -> None:
     order = json.loads(order_file.read_text(encoding="utf-8"))
     sys.path[:0] = order["path"]
 
+    from memslot.storage.atomic import write_file
     from memslot.validation.behaviour import check_behaviour
 
     home = order_file.with_name("home")
     home.mkdir(mode=0o700)
     checks = check_behaviour(order["id"], order["kind"], order["settings"], home)
     answer = [check.to_json() for check in checks]
-    temporary = answer_file.with_suffix(".tmp")
-    temporary.write_text(json.dumps(answer), encoding="utf-8")
-    temporary.replace(answer_file)
+    write_file(answer_file, json.dumps(answer), durable=False)
     # Threads that a plugin started must not keep this process alive.
     sys.stderr.flush()
     os._exit(0)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import apsw
+from memslot import atomic_file
 
 from memslot_memory_core.index import generation as generations
 from memslot_memory_core.index.connection import DAMAGE, IndexFault, open_to_read
@@ -93,14 +94,8 @@ def take_over(older: Path, file: Path, agent: str, stamps: Stamps) -> None:
     with writer_lock(older, wait_seconds=10.0):
         if not _was_built_from(older, agent, stamps):  # another process was faster
             return
-        temporary = file.with_name(f".{file.name}.{os.getpid()}.tmp")
-        try:
-            os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-            with closing(open_to_read(older)) as db:
-                db.execute("VACUUM INTO ?", (str(temporary),))
-            temporary.replace(file)
-        finally:
-            temporary.unlink(missing_ok=True)
+        with atomic_file(file, mode=0o600) as copy, closing(open_to_read(older)) as db:
+            db.execute("VACUUM INTO ?", (copy.name,))
         for suffix in ("", "-wal", "-shm"):
             Path(f"{older}{suffix}").unlink(missing_ok=True)
 

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+from memslot import make_private_dir
+
 from memslot_memory_lancedb.store.faults import is_conflict, is_missing, told_plainly
 
 Value = TypeVar("Value")
@@ -66,7 +68,10 @@ class Database:
         import lancedb
 
         if not is_remote(self.location):
-            _make_private(Path(self.location))
+            try:
+                make_private_dir(Path(self.location))  # LanceDB's own files are readable by all
+            except FileExistsError:
+                raise NotADirectoryError(f"{self.location} is a file, where a folder is due") from None
         # Zero: every read looks for what other processes wrote.
         return lancedb.connect(
             self.location, read_consistency_interval=timedelta(0), storage_options=self._options or None
@@ -133,18 +138,3 @@ class Database:
         """Let the connection go; the next use opens another."""
         with self._lock:
             self._connection = None
-
-
-def _make_private(folder: Path) -> None:
-    """Make a folder, and the ones above it, for the owner's eyes only; LanceDB's own files are readable by all."""
-    missing = []
-    each = folder
-    while not each.exists() and each != each.parent:
-        missing.append(each)
-        each = each.parent
-    for each in reversed(missing):
-        each.mkdir(mode=0o700, exist_ok=True)
-    if not folder.is_dir():
-        raise NotADirectoryError(f"{folder} is a file, where a folder is due")
-    if missing and os.name == "posix":
-        folder.chmod(0o700)
