@@ -101,6 +101,7 @@ def test_turned_orders_are_read() -> None:
         "אני עובד עם C++\u200e כל יום",
         "One paste\u200bd word is no crime.",
         "My commit is 9fceb02d0ae598e95dc970b74767f19372d61af8 and the image iVBORw0KGgoAAAANSUhEUgAAAAEAAAAB.",
+        "My anchor code a1da059d2ad1245c belongs to glacier 33.",
     ],
 )
 def test_what_scripts_emoji_and_codes_need_is_innocent(text: str) -> None:
