@@ -30,8 +30,9 @@ from memslot_memory_lancedb.memories import Remembered
 from memslot_memory_lancedb.recall.finding import Recalling
 from memslot_memory_lancedb.remembering import Remembering
 from memslot_memory_lancedb.store.database import Database
-from memslot_memory_lancedb.store.growth import INDEX_FROM_ROWS, compact, has_index, make_index
+from memslot_memory_lancedb.store.growth import INDEX_FROM_ROWS, has_index, make_index
 from memslot_memory_lancedb.store.predicate import Owner
+from memslot_memory_lancedb.store.purge import compact
 from memslot_memory_lancedb.store.schema import COLUMNS, make_schema, to_arrow
 from memslot_memory_lancedb.store.store import MemoryStore
 from ratios import Ratio, median_ratio, publish

@@ -19,7 +19,7 @@ from memslot import EmbeddingPipeline, MemslotError, Selection
 from memslot.testing import HashingProvider
 from memslot_memory_lancedb.errors import ChangedMeanwhileError
 from memslot_memory_lancedb.memory import LanceMemory
-from memslot_memory_lancedb.store import growth
+from memslot_memory_lancedb.store import purge
 from memslot_memory_lancedb.store.growth import optimize
 
 SECONDS = 6.0
@@ -39,7 +39,7 @@ def open_memory(folder: Path) -> LanceMemory:
 
 def take_part(folder: Path, kind: str) -> None:
     """Do one thing again and again; say what was acknowledged and what failed."""
-    growth.GRACE_SECONDS = GRACE_SECONDS
+    purge.GRACE_SECONDS = GRACE_SECONDS
     memory = open_memory(folder)
     memory.search("warm up")
     print("ready", flush=True)

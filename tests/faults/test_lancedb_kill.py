@@ -25,7 +25,7 @@ from memslot import EmbeddingPipeline, Selection
 from memslot.testing import HashingProvider
 from memslot_memory_lancedb.memories import CATEGORIES
 from memslot_memory_lancedb.memory import LanceMemory
-from memslot_memory_lancedb.store import growth
+from memslot_memory_lancedb.store import purge
 from memslot_memory_lancedb.store.growth import optimize
 
 ROUNDS = int(os.environ.get("MEMSLOT_FAULT_ROUNDS", "20"))
@@ -73,7 +73,7 @@ def work(folder: Path, kind: str, seed: int) -> None:
     def note(*entry: str) -> None:
         os.write(journal, (json.dumps(entry) + "\n").encode())
 
-    growth.GRACE_SECONDS = 0.01  # nobody else writes here, and waiting is no moment worth being killed in
+    purge.GRACE_SECONDS = 0.01  # nobody else writes here, and waiting is no moment worth being killed in
     dice = random.Random(seed)
     memory = open_memory(folder)
     table = memory.store.live()

@@ -28,7 +28,7 @@ from memslot.testing import HashingProvider
 from memslot_memory_lancedb.errors import StoreAwayError, StoreError
 from memslot_memory_lancedb.memory import LanceMemory
 from memslot_memory_lancedb.recall.context import RecallLimits
-from memslot_memory_lancedb.store import growth
+from memslot_memory_lancedb.store import purge
 from memslot_memory_lancedb.store.growth import optimize
 from memslot_memory_lancedb.store.reembed import reembed
 from memslot_memory_lancedb.store.versions import history, restore
@@ -226,7 +226,7 @@ def texts(memory: LanceMemory) -> list[str]:
 
 
 def test_everything_is_as_in_a_folder(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(growth, "GRACE_SECONDS", 0.01)
+    monkeypatch.setattr(purge, "GRACE_SECONDS", 0.01)
     memory = opened()
     assert memory.search("anything").hits == []
     kept = memory.keep("The orchid stands in the harbour office.").memory

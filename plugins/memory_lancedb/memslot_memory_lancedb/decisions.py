@@ -16,6 +16,7 @@ from typing import Any
 from memslot import file_lock
 
 from memslot_memory_lancedb.errors import StoreError
+from memslot_memory_lancedb.memories import Remembered
 
 KEPT_DECISIONS = 20_000
 SHOWN_CHARS = 120
@@ -122,14 +123,17 @@ class DecisionLog:
             for row in rows
         ]
 
-    def blank(self, memory_ids: Sequence[str]) -> None:
-        """Remove the words of memories that were forgotten; that their messages were seen stays known."""
+    def blank(self, memories: Sequence[Remembered]) -> None:
+        """Remove the words of memories that were forgotten; that their messages were seen stays known.
+
+        By text as well: a message may have been passed over in one conversation and kept in another.
+        """
         if not self._file.exists():
             return
         with self._open() as database:
             database.executemany(
-                "UPDATE decisions SET text = '' WHERE agent = ? AND memory_id = ?",
-                [(self._agent_id, each) for each in memory_ids],
+                "UPDATE decisions SET text = '' WHERE agent = ? AND (memory_id = ? OR text = ?)",
+                [(self._agent_id, each.id, each.text[:SHOWN_CHARS]) for each in memories],
             )
 
     def _prune(self, database: sqlite3.Connection) -> None:

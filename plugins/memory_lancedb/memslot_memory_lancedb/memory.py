@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -30,7 +30,7 @@ from memslot_memory_lancedb.decisions import DecisionLog
 from memslot_memory_lancedb.embedding.choice import choose_by
 from memslot_memory_lancedb.embedding.embedder import Choose, Embedder
 from memslot_memory_lancedb.errors import NoSuchMemoryError
-from memslot_memory_lancedb.memories import Origin, Remembered, is_id
+from memslot_memory_lancedb.memories import Origin, Remembered
 from memslot_memory_lancedb.recall.context import AutoRecall, RecallLimits
 from memslot_memory_lancedb.recall.finding import Recalling
 from memslot_memory_lancedb.recall.noise import NoiseLevel
@@ -69,6 +69,7 @@ class LanceMemory:
         recall: RecallLimits = RecallLimits(),  # noqa: B008  it is frozen
         capture: CaptureRules = CaptureRules(),  # noqa: B008  it is frozen
         history: timedelta = timedelta(days=7),
+        purge_on_forget: bool = False,
         tell: Callable[[str], None] = lambda problem: None,
     ) -> None:
         self.embedder = Embedder(choose)
@@ -80,7 +81,7 @@ class LanceMemory:
         self.log = DecisionLog(state_dir / "decisions.sqlite", agent_id)
         self.auto_recall = AutoRecall(self.recalling, self.noise, recall, database.prepare, tell)
         self.auto_capture = AutoCapture(self.remembering, self.log, capture)
-        self.upkeep = Upkeep(self.store, self.embedder, keep=history)
+        self.upkeep = Upkeep(self.store, self.embedder, keep=history, purge_on_forget=purge_on_forget)
         self.history = history
         self._looking: SingleFlight[_Seen] = SingleFlight("status")
 
@@ -137,8 +138,17 @@ class LanceMemory:
 
     def forget(self, path: str) -> bool:
         """Remove a memory for good, by its path."""
-        memory_id = _id_in(path)
-        return is_id(memory_id) and self.remembering.forget([memory_id]) > 0
+        try:
+            return self.forget_all([self.store.get(_id_in(path))]) > 0
+        except NoSuchMemoryError:
+            return False
+
+    def forget_all(self, memories: Sequence[Remembered]) -> int:
+        """Remove memories, and their words from the log of decisions; how many were there."""
+        removed = self.remembering.forget([each.id for each in memories])
+        self.log.blank(memories)
+        self.upkeep.nudge(forgotten=removed > 0)
+        return removed
 
     def status(self) -> MemoryStatus:
         """How it is; a store that hangs is waited for a few seconds, once."""
@@ -206,6 +216,7 @@ def memory_of(ctx: PluginContext) -> LanceMemory:
             recall=settings.recall,
             capture=settings.capture,
             history=settings.history,
+            purge_on_forget=settings.purge_on_forget,
             tell=_teller(ctx),
         )
 

@@ -30,6 +30,7 @@ class Settings:
     capture: CaptureRules = field(default_factory=CaptureRules)
     chat_types: tuple[str, ...] = ("direct",)
     history: timedelta = timedelta(days=7)
+    purge_on_forget: bool = False
 
     @classmethod
     def of(cls, ctx: PluginContext) -> Settings:
@@ -49,6 +50,7 @@ class Settings:
             capture=CaptureRules(config["captureMaxChars"], tuple(config["customTriggers"])),
             chat_types=tuple(config["chatTypes"]),
             history=timedelta(days=config["historyDays"]),
+            purge_on_forget=config["purgeOnForget"],
         )
 
 

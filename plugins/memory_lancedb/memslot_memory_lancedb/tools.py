@@ -98,10 +98,8 @@ def make_tools(memory: LanceMemory, chat_types: tuple[Any, ...] | None = None) -
         }
 
     def _forget(found: Remembered) -> Any:
-        if not memory.remembering.forget([found.id]):
+        if not memory.forget_all([found]):
             raise NoSuchMemoryError(f"memory {found.id} was forgotten by somebody else at this moment")
-        memory.log.blank([found.id])
-        memory.upkeep.nudge()
         return {"action": "deleted", "id": found.id, "text": redact(found.text)}
 
     return [

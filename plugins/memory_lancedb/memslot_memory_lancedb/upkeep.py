@@ -11,10 +11,13 @@ from memslot import EmbeddingCancelledError, MemslotError, one_line
 
 from memslot_memory_lancedb.embedding.embedder import Embedder
 from memslot_memory_lancedb.errors import StoreAwayError
-from memslot_memory_lancedb.store.growth import compact, is_compaction_due, is_index_due, make_index
+from memslot_memory_lancedb.store.growth import is_compaction_due, is_index_due, make_index
 from memslot_memory_lancedb.store.predicate import WAITING
+from memslot_memory_lancedb.store.purge import compact, expire, is_expiry_due, purge, was_forgotten
 from memslot_memory_lancedb.store.reembed import fill_waiting, is_due, may_begin_unasked, reembed
 from memslot_memory_lancedb.store.store import MemoryStore
+from memslot_memory_lancedb.store.table import MemoryTable
+from memslot_memory_lancedb.store.versions import list_versions
 
 LOOK_EVERY_WRITES = 16
 AGAIN_AFTER_SECONDS = 60.0
@@ -27,10 +30,13 @@ logger = logging.getLogger("memslot.plugin.memory-lancedb")
 class Upkeep:
     """Does what is due, when it is nudged. It ends with its process; what was cut short is taken up the next time."""
 
-    def __init__(self, store: MemoryStore, embedder: Embedder, *, keep: timedelta) -> None:
+    def __init__(
+        self, store: MemoryStore, embedder: Embedder, *, keep: timedelta, purge_on_forget: bool = False
+    ) -> None:
         self._store = store
         self._embedder = embedder
         self._keep = keep
+        self._purge_on_forget = purge_on_forget
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -42,10 +48,13 @@ class Upkeep:
         """The same, while it keeps search from going by meaning."""
         self.problem: str | None = None
 
-    def nudge(self) -> None:
+    def nudge(self, *, forgotten: bool = False) -> None:
         """Look whether something is due, at the first use and after every few writes; returns at once."""
         with self._lock:
             is_soon = self._store.writes - self._looked_at_writes < LOOK_EVERY_WRITES
+            if forgotten and self._purge_on_forget:
+                # Should the thread be busy, the next nudge looks again.
+                is_soon, self._looked_at_writes = False, -LOOK_EVERY_WRITES
             is_busy = self._thread is not None and self._thread.is_alive()
             if is_soon or is_busy or self._stop.is_set() or time.monotonic() < self._not_before:
                 return
@@ -105,6 +114,7 @@ class Upkeep:
         if identity is not None and table.generation.identity == identity and table.count(WAITING):
             self.doing = "memories that were stored while the embedder failed are getting their vectors"
             fill_waiting(store, embedder, cancelled=self._stop)
+        self._remove_bytes(table)
         if not self._stop.is_set() and is_compaction_due(table, store.database):
             self.doing = "small files are being put together"
             compact(table, store.database, self._keep)
@@ -112,6 +122,16 @@ class Upkeep:
             self.doing = "the index is being built"
             make_index(table, store.database)
             compact(table, store.database, self._keep)
+
+    def _remove_bytes(self, table: MemoryTable) -> None:
+        """Remove text that was forgotten: at once where it is so set, else when the history has expired."""
+        database = self._store.database
+        if self._purge_on_forget and was_forgotten(list_versions(table, database)):
+            self.doing = "forgotten memories are being removed from the disk"
+            purge(self._store, self._stop)
+        elif not self._stop.is_set() and is_expiry_due(table, database, self._keep):
+            self.doing = "expired versions are being removed"
+            expire(table, database, self._keep)
 
     def _report(self, done: int, total: int) -> None:
         count = f" ({done} of {total})" if total else ""

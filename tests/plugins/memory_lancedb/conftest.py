@@ -11,7 +11,7 @@ from memslot import EmbeddingPipeline, EmbeddingProvider, Host, Selection
 from memslot.testing import HashingProvider, HostOpener
 from memslot_memory_lancedb.embedding.embedder import Choose
 from memslot_memory_lancedb.memory import LanceMemory
-from memslot_memory_lancedb.store import growth
+from memslot_memory_lancedb.store import purge
 
 MakeMemory = Callable[..., LanceMemory]
 
@@ -30,7 +30,7 @@ def choose(provider: EmbeddingProvider | None) -> Choose:
 @pytest.fixture(autouse=True)
 def _no_writers_to_wait_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """One process at a time here, so earlier versions can go without waiting."""
-    monkeypatch.setattr(growth, "GRACE_SECONDS", 0.01)
+    monkeypatch.setattr(purge, "GRACE_SECONDS", 0.01)
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from memslot import Host
 from memslot.testing import FailingProvider
 from memslot_embed_providers.static.provider import StaticProvider
 from memslot_memory_lancedb.decisions import Decision, DecisionLog, message_key
+from memslot_memory_lancedb.memories import Remembered
 from memslot_memory_lancedb.memory import LanceMemory
 
 OpenHost = Callable[..., Host]
@@ -181,14 +182,14 @@ class TestTheLog:
         (decision,) = memory.auto_capture.take("s1", [say("Remember that the orchid is called heliotrope.")])
         file = tmp_path / "state" / "decisions.sqlite"
         assert b"heliotrope" in file.read_bytes()
-        memory.log.blank([decision.memory_id])
+        memory.log.blank([memory.store.get(decision.memory_id)])
         assert b"heliotrope" not in file.read_bytes()
         assert memory.log.unseen("s1", [decision.message]) == set()
 
     def test_agents_share_the_file_and_not_its_lines(self, tmp_path: Path) -> None:
         first, second = (DecisionLog(tmp_path / "log", agent) for agent in ("first", "second"))
         first.add([Decision("s", "m", True, "rule", "reason", "text", "id")])
-        second.blank(["id"])
+        second.blank([Remembered("text", id="id")])
         assert [each.text for each in first.latest(5)] == ["text"]
         assert second.latest(5) == []
         assert second.unseen("s", ["m"]) == {"m"}

@@ -8,6 +8,7 @@ from memslot_memory_lancedb.commands.output import clean, memories, print_json, 
 from memslot_memory_lancedb.memories import CATEGORIES, Category, Remembered
 from memslot_memory_lancedb.memory import LanceMemory
 from memslot_memory_lancedb.settings import Settings
+from memslot_memory_lancedb.store.purge import purge as purge_store
 
 CANDIDATES = 10
 
@@ -34,15 +35,25 @@ def add_commands(group: click.Group, memory: LanceMemory, settings: Settings) ->
     @group.command()
     @click.argument("ids", nargs=-1, metavar="[ID]...")
     @click.option("--query", help="Show what fits, and ask which to forget.")
+    @click.option(
+        "--purge",
+        is_flag=True,
+        default=settings.purge_on_forget,
+        help="Remove the text from the disk now, and all earlier versions with it.",
+    )
     @click.option("--yes", is_flag=True, help="Do not ask.")
     @click.option("--json", "as_json", is_flag=True, help="Print JSON; needs --yes.")
-    def forget(ids: tuple[str, ...], query: str | None, yes: bool, as_json: bool) -> None:
-        """Forget memories, by ID or by --query. Their bytes go with the next `memslot ltm optimize`.
+    def forget(ids: tuple[str, ...], query: str | None, purge: bool, yes: bool, as_json: bool) -> None:
+        """Forget memories, by ID or by --query.
+
+        Without --purge their text stays in earlier versions on the disk until those expire (historyDays), or until
+        the next `memslot ltm optimize`.
 
         \b
         Examples:
           memslot ltm forget 3f0c6f1e-8f5e-4f0e-9a53-6f5a2f6d8a11
           memslot ltm forget --query "old phone number"
+          memslot ltm forget --purge 3f0c6f1e-8f5e-4f0e-9a53-6f5a2f6d8a11
         """
         if bool(ids) == bool(query):
             raise click.UsageError("give one or more IDs, or --query")
@@ -56,13 +67,22 @@ def add_commands(group: click.Group, memory: LanceMemory, settings: Settings) ->
             return
         if not yes:
             print_table(["id", "text"], [[each.id, each.text] for each in chosen])
-            click.confirm(f"Forget {memories(len(chosen))}?", abort=True, err=True)
-        removed = memory.remembering.forget([each.id for each in chosen])
-        memory.log.blank([each.id for each in chosen])
+            history = " and all earlier versions, which no restore brings back" if purge else ""
+            click.confirm(f"Forget {memories(len(chosen))}{history}?", abort=True, err=True)
+        removed = memory.forget_all(chosen)
+        versions = purge_store(memory.store) if purge else 0
         if as_json:
-            print_json({"forgotten": removed, "ids": [each.id for each in chosen]})
+            print_json({"forgotten": removed, "ids": [each.id for each in chosen], "purged": purge})
+        elif purge:
+            say_done(
+                f"forgot {memories(removed)}; the text is off the disk, and with it the history before this moment "
+                f"({versions} versions)"
+            )
         else:
-            say_done(f"forgot {memories(removed)}; the bytes go with: memslot ltm optimize")
+            say_done(
+                f"forgot {memories(removed)}; the text stays in earlier versions for {settings.history.days} days, "
+                "or until: memslot ltm optimize"
+            )
 
 
 def _ask_which(memory: LanceMemory, query: str) -> list[Remembered]:

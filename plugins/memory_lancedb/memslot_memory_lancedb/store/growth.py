@@ -1,9 +1,7 @@
-"""Keeps a growing table quick: few files instead of many, an index once a full scan is slower, no dead bytes."""
+"""Keeps a growing table quick: few files instead of many, and an index once a full scan is slower."""
 
 from __future__ import annotations
 
-import itertools
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -12,8 +10,9 @@ from typing import Any
 
 from memslot_memory_lancedb.embedding.identity import Identity
 from memslot_memory_lancedb.store.database import Database
+from memslot_memory_lancedb.store.purge import compact, rewrite_around_removed, wait_for_writers, was_forgotten
 from memslot_memory_lancedb.store.store import MemoryStore
-from memslot_memory_lancedb.store.table import FRAGMENT_BITS, MemoryTable
+from memslot_memory_lancedb.store.table import MemoryTable
 from memslot_memory_lancedb.store.versions import list_versions
 
 INDEX_FROM_NUMBERS = 2_000_000
@@ -25,9 +24,6 @@ SMALL_FILES = 64
 REINDEX_SHARE = 0.2
 """Rows outside the index are found by looking at each: no more of them than this share."""
 VECTOR_INDEX = "vector_idx"
-GRACE_SECONDS = 5.0
-"""Versions younger than this are never removed: a writer that began on one could no longer tell that somebody else
-wrote the same rows meanwhile, and both copies would stay."""
 
 Say = Callable[[str], None]
 
@@ -85,12 +81,6 @@ def make_index(table: MemoryTable, database: Database) -> None:
     database.attempt(lambda: table.handle.create_index("id", config=BTree()))
 
 
-def compact(table: MemoryTable, database: Database, keep: timedelta) -> None:
-    """Put small files together, take new rows into the index, and let versions older than `keep` go."""
-    oldest = max(keep, timedelta(seconds=GRACE_SECONDS))
-    database.attempt(lambda: table.handle.optimize(cleanup_older_than=oldest))
-
-
 def optimize(
     store: MemoryStore,
     identity: Identity | None,
@@ -106,8 +96,7 @@ def optimize(
     before = list_versions(table, database)
     files_before = count_files(table, database)
     if purge is None:
-        fewer = any(later.memories < earlier.memories for earlier, later in itertools.pairwise(before))
-        purge = fewer or before[-1].removed_rows > 0
+        purge = was_forgotten(before) or before[-1].removed_rows > 0
     if purge:
         say("writing anew what lies beside forgotten memories")
         rewrite_around_removed(table, database)
@@ -120,8 +109,8 @@ def optimize(
     remove_copies(table, database)
     if purge or indexed:
         if purge:
-            say(f"waiting {GRACE_SECONDS:g} s for writers that may be under way, then removing earlier versions")
-            time.sleep(GRACE_SECONDS)
+            say("waiting for writers that may be under way, then removing earlier versions")
+            wait_for_writers()
         compact(table, database, timedelta(0) if purge else keep)
     say("dropping tables of earlier embedders")
     dropped = drop_retired(store, identity)
@@ -129,36 +118,6 @@ def optimize(
     after = list_versions(table, database)
     gone = len({each.number for each in before} - {each.number for each in after})
     return Upkept(files_before, count_files(table, database), gone, purge, indexed, dropped)
-
-
-def rewrite_around_removed(table: MemoryTable, database: Database) -> None:
-    """Move the living rows out of files that also hold removed ones; those files are then nobody's.
-
-    LanceDB's own compaction leaves a file alone until a tenth of its rows is removed.
-    """
-    removed = list_versions(table, database)[-1].removed_rows
-    if not removed:
-        return
-    import numpy
-
-    addresses = numpy.array([row["_rowid"] for row in table.addresses()], dtype=numpy.uint64)
-    files, counts = numpy.unique(addresses >> numpy.uint64(FRAGMENT_BITS), return_counts=True)
-    conditions: list[tuple[str, ...]] = []
-    gaps = 0
-    for number, count in zip(files.tolist(), counts.tolist(), strict=True):
-        start, end = number << FRAGMENT_BITS, (number + 1) << FRAGMENT_BITS
-        inside = addresses[(addresses >= start) & (addresses < end)]
-        gap = int(inside.max()) - start + 1 - count
-        if gap:
-            gaps += gap
-            conditions.append((f"_rowid >= {start} AND _rowid < {end}",))
-    if gaps < removed:  # the last rows of a file are removed, which cannot be seen from those that are left
-        conditions = [()]
-    for condition in conditions:
-        touch = partial(
-            table.handle.update, where=table.owner.where(*condition), values_sql={"importance": "importance"}
-        )
-        database.attempt(touch)
 
 
 def remove_copies(table: MemoryTable, database: Database) -> int:
