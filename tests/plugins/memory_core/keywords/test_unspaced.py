@@ -275,9 +275,9 @@ def test_shares_lie_between_nothing_and_one_word(runs: list[str], known: set[str
 @pytest.mark.parametrize("letters", ["火山", "ひらがな", "ようにあるん", "図かな", "カナ", "한글", "的轮胎"])
 def test_a_run_as_long_as_a_query_may_be_is_read(letters: str) -> None:
     question = letters * (10_000 // len(letters))
-    started = time.perf_counter()
+    started = time.process_time()
     weighed = weigh(question, [letters])
-    assert time.perf_counter() - started < 2.0
+    assert time.process_time() - started < 2.0
     assert 0 < weighed.sum_idf < float("inf")
     assert all(0.0 <= share <= 1.0 + 1e-9 for share in weighed.shares.values())
 
@@ -285,7 +285,7 @@ def test_a_run_as_long_as_a_query_may_be_is_read(letters: str) -> None:
 def test_a_question_of_usual_length_is_read_fast() -> None:
     question = "一月份我们全家去看鸟的那次，孩子的什么东西被风刮走了，后来是怎么拿回来的？"
     query_terms(question)
-    started = time.perf_counter()
+    started = time.process_time()
     for _ in range(50):
         query_terms(question)
-    assert (time.perf_counter() - started) / 50 < 0.005
+    assert (time.process_time() - started) / 50 < 0.005
