@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from memslot import EmbeddingPipeline, MemorySearch, Selection
+from memslot import EmbeddingPipeline, MemorySearch, ProviderError, Selection
+from memslot.embeddings.circuit import circuits
 from memslot.testing.providers import HangingProvider
 from memslot_memory_core.manager import MemoryManager
 
@@ -83,11 +84,14 @@ def test_a_provider_that_cannot_even_be_made_costs_the_vectors_only(world: World
 class Picky(DigestProvider):
     """Gives a vector of another length, or an error, for some texts."""
 
-    def __init__(self, word: str) -> None:
+    def __init__(self, word: str, error: Exception | None = None) -> None:
         super().__init__()
         self.word = word
+        self.error = error
 
     def embed_documents(self, texts: Sequence[str]) -> list[list[float]]:
+        if self.error is not None and any(self.word in text for text in texts):
+            raise self.error
         rows = super().embed_documents(texts)
         return [row[:-1] if self.word in text else row for text, row in zip(texts, rows, strict=True)]
 
@@ -105,6 +109,8 @@ def test_vectors_of_another_length_for_some_texts_stay_out(world: World, tmp_pat
         assert 0 <= counts["vectors"] < counts["chunks"]
         assert not manager.status(deep=True).is_healthy
         provider.word = "nowhere to be found"
+        circuits._open.clear()  # a minute has passed
+        assert manager.sync(force=True).rebuilt, "it is asked again when a person says so"
         assert_like_fresh(world, manager, tmp_path / "scratch")
     finally:
         manager.close()
@@ -113,7 +119,7 @@ def test_vectors_of_another_length_for_some_texts_stay_out(world: World, tmp_pat
 def test_a_text_that_the_provider_never_takes_does_not_keep_the_others_from_their_vectors(world: World) -> None:
     poison = world.place.workspace / "memory" / "a-first.md"
     poison.write_text("This text is poison to the provider.\n")
-    manager = world.manager(Picky("poison"))
+    manager = world.manager(Picky("poison", ProviderError("the provider does not take this text")))
     try:
         manager.sync()
         manager.sync()
