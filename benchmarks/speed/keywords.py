@@ -29,7 +29,7 @@ import apsw
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from corpus import SEED, Language
 from memslot_memory_core.index import keywords
-from memslot_memory_core.index.terms import TOKENIZER, query_terms
+from memslot_memory_core.index.tokenizer import TOKENIZER, query_terms
 from ratios import Ratio, publish
 
 LIMIT = 60

@@ -12,7 +12,7 @@ from typing import Any
 import apsw
 from corpus import Language, Vectors, write_notes
 from memory_search import open_memory
-from memslot_memory_core.index.terms import TOKENIZER
+from memslot_memory_core.index.tokenizer import TOKENIZER
 from memslot_memory_core.manager import MemoryManager
 from ratios import Ratio, median_ratio
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import apsw
-from memslot_memory_core.index.terms import TOKENIZER, query_terms
+from memslot_memory_core.index.tokenizer import TOKENIZER, query_terms
 from memslot_memory_core.index.vectors.loading import load
 
 CANDIDATES, RESULTS, SNIPPET = 24, 6, 700

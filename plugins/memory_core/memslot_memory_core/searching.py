@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from memslot import MemoryHit, MemorySearchOutcome, MemslotError, redact
+from memslot.retrieval import Matcher, QueryTerms, Shortlist, choose_weights, gather_evidence, make_snippet
 
 from memslot_memory_core.index.facts import Facts
 from memslot_memory_core.index.generation import Generation
@@ -16,25 +17,21 @@ from memslot_memory_core.index.identity import Identity
 from memslot_memory_core.index.keywords import weigh
 from memslot_memory_core.index.rebuild import was_left
 from memslot_memory_core.index.store import IndexFile, Snapshot
-from memslot_memory_core.index.terms import QueryTerms, query_terms
+from memslot_memory_core.index.tokenizer import FTS5, query_terms
 from memslot_memory_core.outcome import age, counted
 from memslot_memory_core.search.candidate import RankingQuery, ranking_query
-from memslot_memory_core.search.evidence import gather_evidence
-from memslot_memory_core.search.fusion import Best, choose_weights
 from memslot_memory_core.search.gathering import Gathered, Gathering
-from memslot_memory_core.search.matching import Matcher
 from memslot_memory_core.search.ranking import Ranked, RankedChunk, RankingSettings, best_before_reading, rank
-from memslot_memory_core.search.snippets import make_snippet
 
 if TYPE_CHECKING:
     from memslot import EmbeddingPipeline, EmbeddingProvider, MemorySearch, SearchAdvice, Selection
+    from memslot.retrieval import WordVectors
 
     from memslot_memory_core.embedder import EmbedderChoice
     from memslot_memory_core.index.keyword_scoring import Weighed
     from memslot_memory_core.index.preparing import Sources
     from memslot_memory_core.index.vector_tables import VectorTables
     from memslot_memory_core.search.ranking import Gather
-    from memslot_memory_core.search.word_vectors import WordVectors
 
 DEFAULT_MIN_SCORE = 0.35
 _SMALLEST_POOL, _LARGEST_POOL = 60, 200
@@ -111,7 +108,7 @@ class Searcher:
             keep = None if explain else best_before_reading(asked, settings)
             gathered = self._gather(snapshot, terms, weighed, leg, settings, private=private, keep=keep)
         ranked = rank(gathered.candidates, asked, settings, self._looking(leg, pipeline))
-        matcher = Matcher(asked.terms, asked.phrases)
+        matcher = Matcher(asked.terms, asked.phrases, FTS5)
         hits = [self._hit(each, matcher, explain) for each in ranked.results]
         warning, action = _remarks(leg, hits, ranked, generation)
         if other_settings is not None:
@@ -206,7 +203,7 @@ class Searcher:
         settings: RankingSettings,
         *,
         private: bool,
-        keep: Best | None,
+        keep: Shortlist | None,
     ) -> Gathered:
         hybrid = self._settings.query.hybrid
         pool = settings.max_results * hybrid.candidate_multiplier
@@ -258,7 +255,7 @@ class Searcher:
             return gather_evidence
         provider, words = pipeline.provider, self._words
         if words is None or words[0] is not provider:
-            from memslot_memory_core.search.word_vectors import WordVectors
+            from memslot.retrieval import WordVectors
 
             self._words = words = (provider, WordVectors(provider.embed_documents))
         return partial(gather_evidence, words=words[1])

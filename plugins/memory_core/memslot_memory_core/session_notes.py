@@ -11,8 +11,8 @@ from datetime import date, timedelta
 from pathlib import Path
 
 from memslot import redact, strip_recalled, without_starter
+from memslot.retrieval import GAP
 
-from memslot_memory_core.search.snippets import GAP
 from memslot_memory_core.sources.lookup import find
 from memslot_memory_core.sources.text import read_text_file
 

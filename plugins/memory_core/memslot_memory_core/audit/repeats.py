@@ -10,7 +10,7 @@ from typing import NamedTuple
 from memslot_memory_core.audit.finding import DUPLICATE, NEAR_DUPLICATE, Finding, Spot
 from memslot_memory_core.audit.notes import Note
 from memslot_memory_core.audit.passages import Passage
-from memslot_memory_core.index.terms import stems
+from memslot_memory_core.index.tokenizer import stems
 from memslot_memory_core.sources.chunking import weigh
 
 MIN_WEIGHT = 20

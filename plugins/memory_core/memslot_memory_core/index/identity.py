@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from memslot_memory_core.index.terms import VERSION
+from memslot_memory_core.index.tokenizer import VERSION
 
 if TYPE_CHECKING:
     from memslot import EmbeddingProvider, MemorySearch

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from memslot_memory_core.index.terms import stems
+from memslot_memory_core.index.tokenizer import stems
 
 if TYPE_CHECKING:
     import apsw

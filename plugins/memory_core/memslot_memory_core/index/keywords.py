@@ -14,12 +14,11 @@ from typing import Protocol
 from weakref import WeakKeyDictionary
 
 import apsw
+from memslot.retrieval import LIGHT_WORDS, QueryTerms, index_text, segment, stems_to_count
 
 from memslot_memory_core.index.keyword_lists import score_listed
 from memslot_memory_core.index.keyword_scoring import FEW_ROWS, FUNCTION, Weighed, inverse_frequency, teach, weights_for
-from memslot_memory_core.index.stop_words import LIGHT
-from memslot_memory_core.index.terms import TOKENIZER, QueryTerms, index_text
-from memslot_memory_core.index.word_shares import read_stretches, to_count
+from memslot_memory_core.index.tokenizer import TOKENIZER
 
 Read = Callable[[Sequence[int]], Mapping[int, str]]
 """Gives the texts of rows, as they were given to `add`."""
@@ -128,22 +127,22 @@ def frequencies(db: apsw.Connection, table: str, stems: Iterable[str]) -> dict[s
 
 def weigh(db: apsw.Connection, table: str, terms: QueryTerms) -> Weighed:
     """Weigh a query's terms by how rare they are in the table, and settle which of them are asked for."""
-    counted = frequencies(db, table, [*terms.stems, *to_count(terms.stretches)])
-    reading = read_stretches(terms.stretches, counted)
-    pieces = {stem for stretch in terms.stretches for stem in stretch.stems}
-    asked = [*(stem for stem in terms.stems if stem not in pieces), *reading.shares]
-    light = LIGHT.intersection(asked)
+    counted = frequencies(db, table, [*terms.stems, *stems_to_count(terms.spans)])
+    segmented = segment(terms.spans, counted)
+    pieces = {stem for span in terms.spans for stem in span.stems}
+    asked = [*(stem for stem in terms.stems if stem not in pieces), *segmented.shares]
+    light = LIGHT_WORDS.intersection(asked)
     if len(light) < len(asked):
         asked = [stem for stem in asked if stem not in light]
-    found = {stem: 0 if stem in reading.coincidences else counted[stem] for stem in asked}
-    # A word's parts, or a stretch's letters, stand in for what occurs nowhere.
+    found = {stem: 0 if stem in segmented.coincidences else counted[stem] for stem in asked}
+    # A word's parts, or a span's letters, stand in for what occurs nowhere.
     instead = [
         each
         for compound in terms.compounds
         if not any(found.get(stem) for stem in compound.stems)
         for each in compound.instead
     ]
-    shares = {stem: reading.shares[stem] for stem in found if stem in reading.shares}
+    shares = {stem: segmented.shares[stem] for stem in found if stem in segmented.shares}
     shares |= {term.stem: 0.0 for term in instead if term.stem in counted and term.stem not in shares}
     found |= frequencies(db, table, [term.stem for term in instead])
     words = {term.stem: term.word for term in (*instead, *terms.terms)}
@@ -161,7 +160,7 @@ def weigh(db: apsw.Connection, table: str, terms: QueryTerms) -> Weighed:
         idf=idf,
         sum_idf=sum_idf or sum(idf.values()),
         shares=shares,
-        hints={hint: counted[hint] for hint in (*reading.hints, *sorted(light)) if counted[hint] and hint not in idf},
+        hints={hint: counted[hint] for hint in (*segmented.hints, *sorted(light)) if counted[hint] and hint not in idf},
     )
 
 

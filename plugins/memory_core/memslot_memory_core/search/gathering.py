@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from memslot.retrieval import QueryTerms, Shortlist, UserLine
+
 from memslot_memory_core.index import keywords
 from memslot_memory_core.index.keyword_scoring import Weighed
 from memslot_memory_core.index.keywords import Scores
 from memslot_memory_core.index.store import Snapshot
-from memslot_memory_core.index.terms import QueryTerms
-from memslot_memory_core.search.candidate import Candidate, UserLine
-from memslot_memory_core.search.fusion import Best
+from memslot_memory_core.search.candidate import Candidate
 
 if TYPE_CHECKING:
     from memslot_memory_core.index.vector_tables import Kind, VectorTables
@@ -48,7 +48,7 @@ class Gathering:
         private: bool,
         covers: Callable[[str, str], bool] = lambda source, path: True,
         with_words: bool = True,
-        keep: Best | None = None,
+        keep: Shortlist | None = None,
     ) -> None:
         """`covers` says of a source and a path whether the settings of this search name that file."""
         self._db = snapshot.db

@@ -11,12 +11,22 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Literal
 
+from memslot.retrieval import (
+    Evidence,
+    Matcher,
+    Shortlist,
+    Weights,
+    fuse_by_rank,
+    fuse_weighted,
+    gather_evidence,
+    ranks,
+    text_score,
+)
+
+from memslot_memory_core.index.tokenizer import FTS5, stems
 from memslot_memory_core.search import explain
 from memslot_memory_core.search.candidate import Candidate, RankingQuery
-from memslot_memory_core.search.evidence import Evidence, gather_evidence
 from memslot_memory_core.search.explain import Explanation
-from memslot_memory_core.search.fusion import Best, Weights, fuse_by_rank, fuse_weighted, places, text_score
-from memslot_memory_core.search.matching import Matcher
 
 if TYPE_CHECKING:
     Gather = Callable[[Sequence[str], Matcher], list[Evidence]]
@@ -111,7 +121,7 @@ def rank(
     gather: Gather = gather_evidence,
 ) -> Ranked:
     """Order the candidates and decide which are shown. `gather` looks for the query in their texts."""
-    matcher = Matcher(query.terms, query.phrases)
+    matcher = Matcher(query.terms, query.phrases, FTS5)
     scored = _score(candidates, query, settings, matcher, gather)
     scored.sort(key=lambda each: (-each.score, each.candidate.id))
     if settings.mmr_balance is not None:
@@ -142,7 +152,7 @@ def rank(
     return Ranked(tuple(results), tell_dropped)
 
 
-def best_before_reading(query: RankingQuery, settings: RankingSettings) -> Best | None:
+def best_before_reading(query: RankingQuery, settings: RankingSettings) -> Shortlist | None:
     """How to tell which candidates need not be read; None where all may be shown.
 
     What is not looked at closer comes behind all that is, unless places, dates, age or variety have a say.
@@ -155,7 +165,7 @@ def best_before_reading(query: RankingQuery, settings: RankingSettings) -> Best 
         and settings.mmr_balance is None
         and settings.half_life_days is None
     )
-    return Best(settings.weights, query.sum_idf, max(LOOKED_AT, settings.max_results)) if is_sure else None
+    return Shortlist(settings.weights, query.sum_idf, max(LOOKED_AT, settings.max_results)) if is_sure else None
 
 
 def decay(time: float | None, half_life_days: float, now: float) -> float:
@@ -203,7 +213,8 @@ def _closeness(candidates: Sequence[Candidate], query: RankingQuery) -> list[flo
     """How near each candidate is to a date that was asked for."""
     if not query.dates:
         return [0.0] * len(candidates)
-    from memslot_memory_core.search.dates import closeness_to_dates
+    from memslot.retrieval import closeness_to_dates
+
     from memslot_memory_core.sources.dates import date_of
 
     return [closeness_to_dates(query.dates, date_of(each.path, each.time), each.text) for each in candidates]
@@ -254,10 +265,10 @@ def _joined(fused: float, evidence: Evidence | None, date: float | None, *, has_
 
 def _vary(scored: Sequence[_Scored], balance: float) -> list[_Scored]:
     """The best in an order that avoids saying things twice; the rest after them."""
-    from memslot_memory_core.search.diversity import diversify
+    from memslot.retrieval import diversify
 
     best, rest = scored[:LOOKED_AT], scored[LOOKED_AT:]
-    order = diversify([each.score for each in best], [each.candidate.text for each in best], balance)
+    order = diversify([each.score for each in best], [set(stems(each.candidate.text)) for each in best], balance)
     for index, penalty in order:
         best[index].penalty = penalty
     return [*(best[index] for index, _ in order), *rest]
@@ -286,11 +297,11 @@ class _Teller:
 
     @cached_property
     def _text_ranks(self) -> dict[int, int]:
-        return places([each.text_r for each in self._candidates])
+        return ranks([each.text_r for each in self._candidates])
 
     @cached_property
     def _vector_ranks(self) -> dict[int, int]:
-        return places([each.cosine or 0.0 for each in self._candidates])
+        return ranks([each.cosine or 0.0 for each in self._candidates])
 
     def explain(self, scored: _Scored, outcome: str, score: float) -> Explanation:
         each, found = scored.candidate, scored.evidence

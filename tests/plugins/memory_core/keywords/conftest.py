@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import apsw
 import pytest
 from memslot_memory_core.index import keywords
-from memslot_memory_core.index.terms import query_terms
+from memslot_memory_core.index.tokenizer import query_terms
 
 
 class Notes:

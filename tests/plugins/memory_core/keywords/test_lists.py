@@ -12,7 +12,7 @@ import pytest
 from memslot_memory_core.index import keyword_lists, keywords
 from memslot_memory_core.index.keyword_lists import score_listed
 from memslot_memory_core.index.keyword_scoring import Weighed
-from memslot_memory_core.index.terms import query_terms
+from memslot_memory_core.index.tokenizer import query_terms
 
 WORDS = [
     "tower",
@@ -145,7 +145,7 @@ def test_numbers_need_no_numpy() -> None:
         "import sys; sys.modules['numpy'] = None\n"
         "import apsw\n"
         "from memslot_memory_core.index import keywords\n"
-        "from memslot_memory_core.index.terms import query_terms\n"
+        "from memslot_memory_core.index.tokenizer import query_terms\n"
         "sys.modules.pop('numpy')\n"
         "db = apsw.Connection(':memory:'); keywords.create(db, 'fts_1')\n"
         "keywords.add(db, 'fts_1', [(1, 'the keeper'), (2, 'a boat')])\n"

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from memslot_memory_core.index import keywords
 from memslot_memory_core.index.keyword_scoring import FEW_ROWS
-from memslot_memory_core.index.terms import query_terms, stems
+from memslot_memory_core.index.tokenizer import query_terms, stems
 
 from .conftest import Notes
 

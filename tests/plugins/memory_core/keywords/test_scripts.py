@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from memslot_memory_core.index.terms import index_text, query_terms, stems
+from memslot_memory_core.index.tokenizer import stems
 
 FILLER = ["nothing of interest here", "今日は晴れ", "天气很好", "날씨가 좋다", "погода хорошая", "الطقس جميل"]
 
@@ -96,11 +96,6 @@ def test_all_parts_of_mixed_writing_are_kept() -> None:
     assert stems("用Python3写v2.3版") == ["用", "python3", "python", "3", "写", "v2", "3", "版"]
 
 
-def test_plain_english_is_handed_on_as_it_is() -> None:
-    text = "The quick brown fox; it's 2024-05-01, I think."
-    assert index_text(text) is text
-
-
 def test_codes_are_not_cut_into_parts() -> None:
     assert stems("3fa85f64 aGVsbG8gd29ybGQgYWdhaW4gYW5kIGFnYWlu") == [
         "3fa85f64",
@@ -111,8 +106,3 @@ def test_codes_are_not_cut_into_parts() -> None:
 def test_a_word_that_goes_on_in_other_letters_stays_whole() -> None:
     assert stems("useEffété 0aAÙ") == ["useeffet", "0aau"]
     assert stems("“useEffect”, 「useEffect」") == ["useeffect", "us", "effect"] * 2
-
-
-def test_scripts_of_a_query_are_told() -> None:
-    assert query_terms("Python 入门 カタカナ 회의").scripts == {"latin", "han", "kana", "hangul"}
-    assert query_terms("2024").scripts == frozenset()

@@ -5,14 +5,10 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from memslot.retrieval.scripts import pair_of
 from memslot_memory_core.index import keywords
 from memslot_memory_core.index.keyword_scoring import Weighed
-from memslot_memory_core.index.keyword_scripts import pair_of
-from memslot_memory_core.index.stretches import cut_runs
-from memslot_memory_core.index.terms import query_terms, stems
-from memslot_memory_core.index.word_shares import read_stretches, to_count, word_shares
+from memslot_memory_core.index.tokenizer import query_terms, stems
 
 from .conftest import Notes
 
@@ -78,12 +74,6 @@ def test_an_index_that_holds_a_pair_takes_it_for_the_word() -> None:
     assert {"长江", "大桥"} <= words_of("长江大桥", ["长江", "大桥"])
     assert "江大" in words_of("江大桥", ["江大的学生"])
     assert "大桥" in words_of("江大桥", ["大桥"])
-
-
-def test_a_run_counts_like_half_as_many_words_as_it_has_letters() -> None:
-    (stretch,) = cut_runs(["火山爆发冷却高塔"])
-    pairs = word_shares(stretch, {})
-    assert 3.5 < sum(share for stem, share in pairs.items() if len(stem) == 2) <= 4.0
 
 
 @pytest.mark.parametrize(
@@ -203,13 +193,6 @@ def test_another_form_stands_for_the_one_that_no_note_holds() -> None:
     assert weigh("끝낸").sum_idf == pytest.approx(weigh("끝냈다").sum_idf, rel=0.05)
 
 
-def test_a_noun_has_no_forms_of_a_verb() -> None:
-    (noun,) = query_terms("장난이").stretches
-    (verb,) = query_terms("끝낸").stretches
-    assert noun.forms == ()
-    assert "끝내" in verb.forms
-
-
 def test_part_of_a_katakana_word_is_another_word() -> None:
     assert weigh("ギターのインク").asked == ("インク"[:2], "ンク")
     assert weigh("ギター", [*NOTES, "ギター"]).asked != ()
@@ -251,25 +234,6 @@ def test_letters_that_mean_little_in_chinese_are_parts_of_words_in_japanese() ->
     weighed = weigh("去年の出来高", [])
     assert weighed.shares["来高"] + weighed.shares["出来"] > 0.9
     assert "出来" not in weigh("出来高", []).shares
-
-
-RUNS = st.text(
-    st.sampled_from("轮胎处理不去的图書館調べたこむぎプリンター회의에서끝낸간다ข้าว"), min_size=1, max_size=24
-)
-
-
-@settings(max_examples=300, deadline=None)
-@given(st.lists(RUNS, min_size=1, max_size=3), st.sets(RUNS))
-def test_shares_lie_between_nothing_and_one_word(runs: list[str], known: set[str]) -> None:
-    stretches = cut_runs(runs)
-    found = dict.fromkeys(to_count(stretches), 0) | dict.fromkeys(known, 1)
-    reading = read_stretches(stretches, found)
-    assert all(0.0 <= share <= 1.0 + 1e-9 for share in reading.shares.values())
-    assert set(reading.shares) <= set(to_count(stretches))
-    assert not set(reading.hints) & set(reading.shares)
-    for stretch in stretches:
-        shares = word_shares(stretch, found)
-        assert sum(shares[stem] for stem in stretch.stems if len(stem) == 2) <= (len(stretch.letters) + 1) / 2 + 1e-6
 
 
 @pytest.mark.parametrize("letters", ["火山", "ひらがな", "ようにあるん", "図かな", "カナ", "한글", "的轮胎"])

@@ -6,7 +6,7 @@ from datetime import date
 import apsw
 import pytest
 from memslot_memory_core.index import keywords
-from memslot_memory_core.index.terms import query_terms
+from memslot_memory_core.index.tokenizer import query_terms
 from memslot_memory_core.search.candidate import Candidate, RankingQuery, ranking_query
 
 MakeSearch = Callable[..., tuple[RankingQuery, list[Candidate]]]

@@ -10,8 +10,8 @@ from datetime import datetime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from memslot_memory_core.search.candidate import AskedTerm, Candidate, RankingQuery
-from memslot_memory_core.search.fusion import Weights
+from memslot.retrieval import WeightedTerm, Weights
+from memslot_memory_core.search.candidate import Candidate, RankingQuery
 from memslot_memory_core.search.ranking import Ranked, RankingSettings, decay, rank
 from memslot_memory_core.sources.dates import time_of_note
 
@@ -231,7 +231,7 @@ class TestExplanation:
         ]  # fmt: skip
 
 
-TERMS = [AskedTerm("garden", "garden", 1.0, 1.0), AskedTerm("plan", "plan", 2.0, 2.0)]
+TERMS = [WeightedTerm("garden", "garden", 1.0, 1.0), WeightedTerm("plan", "plan", 2.0, 2.0)]
 CANDIDATES = st.lists(
     st.builds(
         lambda text, r, cosine, time: (text, r, cosine, time),
@@ -284,12 +284,10 @@ def test_whatever_comes_in_scores_fall_and_nothing_is_lost(
 def test_words_are_ranked_without_numpy() -> None:
     code = (
         "import sys; sys.modules['numpy'] = None\n"
-        "from memslot_memory_core.search.candidate import AskedTerm, Candidate, RankingQuery\n"
-        "from memslot_memory_core.search.fusion import Weights\n"
-        "from memslot_memory_core.search.matching import Matcher\n"
+        "from memslot.retrieval import Matcher, Weights, WeightedTerm, make_snippet\n"
+        "from memslot_memory_core.search.candidate import Candidate, RankingQuery\n"
         "from memslot_memory_core.search.ranking import RankingSettings, rank\n"
-        "from memslot_memory_core.search.snippets import make_snippet\n"
-        "query = RankingQuery((AskedTerm('garden', 'garden', 1.0, 1.0),), sum_idf=2.0)\n"
+        "query = RankingQuery((WeightedTerm('garden', 'garden', 1.0, 1.0),), sum_idf=2.0)\n"
         "found = [Candidate(1, 'a.md', 'memory', 1, 1, 'the garden', 2.0)]\n"
         "(best,) = rank(found, query, RankingSettings(Weights(0, 1), mmr_balance=0.5)).results\n"
         "print(make_snippet('the garden', best.evidence.lines, Matcher(query.terms), 5, numbers=[1]).lines)\n"
@@ -340,16 +338,17 @@ def _score_of(query: RankingQuery, weights: Weights) -> float:
 
 def _pairs(missing: int, *, is_known: bool = True) -> RankingQuery:
     """A question of which a quarter is met, by weight, and which has so many other words."""
-    met = AskedTerm("花园", "花园", 1.0, 1.0, is_pair=True)
+    met = WeightedTerm("花园", "花园", 1.0, 1.0, is_pair=True)
     others = [
-        AskedTerm(word, word, 3 / missing, 1.0, is_pair=True, is_known=is_known) for word in "甲乙丙丁戊己庚"[:missing]
+        WeightedTerm(word, word, 3 / missing, 1.0, is_pair=True, is_known=is_known)
+        for word in "甲乙丙丁戊己庚"[:missing]
     ]
     return RankingQuery((met, *others), sum_idf=10.0)
 
 
 def test_faint_likeness_stays_below_the_floor() -> None:
     """The same parts make less of a score where meaning counts."""
-    words = RankingQuery((AskedTerm("garden", "garden", 1.0, 1.0), AskedTerm("x", "x", 3.0, 3.0)), sum_idf=10.0)
+    words = RankingQuery((WeightedTerm("garden", "garden", 1.0, 1.0), WeightedTerm("x", "x", 3.0, 3.0)), sum_idf=10.0)
 
     assert _score_of(words, BOTH) < _score_of(words, WORDS) < 0.3
 

@@ -1,23 +1,45 @@
-"""One score out of two legs: meaning (cosine) and words (BM25 as a share of what the query could reach)."""
+"""Fusion of two legs: vectors (cosine) and words (BM25 as a share of what the query could reach)."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-from memslot_memory_core.search.candidate import Candidate
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from memslot import SearchAdvice
+    from memslot.embeddings.contract import SearchAdvice
 
 RRF_DEPTH = 10
-"""How slowly a place in a ranking loses worth; 10 measured better than the customary 60."""
+"""RRF's k; 10 measured better than the customary 60."""
+
+
+class UserLine(NamedTuple):
+    """The scores of one of the user's own lines in a transcript."""
+
+    text_score: float
+    cosine: float | None = None
+
+
+class LegScores(Protocol):
+    """A candidate with the exact scores of both legs.
+
+    `text_r` is BM25 over all terms; `cosine` is None without a vector; `user_lines` is None unless the candidate is of
+    a transcript.
+    """
+
+    @property
+    def text_r(self) -> float: ...
+
+    @property
+    def cosine(self) -> float | None: ...
+
+    @property
+    def user_lines(self) -> tuple[UserLine, ...] | None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """How much each leg counts; they sum to 1. `reason` says why, where it is neither set nor advised."""
+    """The weights of both legs, which sum to 1; `reason` is given where they are neither set nor advised."""
 
     vector: float
     text: float
@@ -33,10 +55,10 @@ def choose_weights(
     has_vectors: bool = True,
     has_keywords: bool = True,
 ) -> Weights:
-    """The weights for one query: a leg that did not run has none; then what is set; then what the provider advises.
+    """The weights for one query: 0 for a leg that did not run, else as set, else as the provider advises.
 
-    `advice` is None where nobody gives vectors. `scripts` are those of the query's words ("latin", "han", …): a
-    provider that knows none of them is not asked, one that knows some counts for its part.
+    `advice` is None without a provider. `scripts` are those of the query's words ("latin", "han", …); the vector leg
+    counts by the share of them that the provider knows.
     """
     if not has_vectors or advice is None:
         return Weights(0.0, 1.0, "keywords only: there are no vectors to compare")
@@ -65,21 +87,21 @@ def _normalised(vector: float | None, text: float | None) -> Weights:
 
 
 def text_score(r: float, sum_idf: float) -> float:
-    """BM25 as a share of what the query's terms are worth: 0 to 1, comparable between queries."""
+    """BM25 as a share of the query's total IDF: 0 to 1, comparable between queries."""
     return min(1.0, max(0.0, r) / sum_idf) if sum_idf > 0 else 0.0
 
 
 def weighted(text: float, cosine: float | None, weights: Weights) -> float:
-    """Both legs' scores as one, 0 to 1; a cosine below 0 says no more than 0 does."""
+    """The weighted sum of both scores, 0 to 1; a negative cosine counts as 0."""
     return weights.text * text + weights.vector * min(1.0, max(0.0, cosine or 0.0))
 
 
-def fuse_weighted(candidates: Sequence[Candidate], sum_idf: float, weights: Weights) -> list[float]:
-    """The weighted score of each candidate, the user's own lines included."""
+def fuse_weighted(candidates: Sequence[LegScores], sum_idf: float, weights: Weights) -> list[float]:
+    """The weighted score of each candidate, its user lines included."""
     fused = []
     text, vector = weights.text / sum_idf if sum_idf > 0 else 0.0, weights.vector
     for each in candidates:
-        # `weighted` and `text_score`, written out: this is done for each of some hundred candidates.
+        # `weighted` and `text_score` inlined: this runs for hundreds of candidates.
         score = min(weights.text, text * each.text_r) + vector * min(1.0, max(0.0, each.cosine or 0.0))
         if each.user_lines is not None:
             lines = (weighted(line.text_score, line.cosine, weights) for line in each.user_lines)
@@ -89,14 +111,15 @@ def fuse_weighted(candidates: Sequence[Candidate], sum_idf: float, weights: Weig
 
 
 @dataclass(frozen=True)
-class Best:
-    """Tells the best of rows that were not read yet, as `fuse_weighted` would."""
+class Shortlist:
+    """Picks the best `most` rows by `fuse_weighted`, before they are read."""
 
     weights: Weights
     sum_idf: float
     most: int
 
     def best(self, ids: Iterable[int], r: Mapping[int, float], cosine: Mapping[int, float]) -> list[int]:
+        """The best of the ids, best first, by BM25 (`r`) and cosine."""
         text = self.weights.text / self.sum_idf if self.sum_idf > 0 else 0.0
         most, vector = self.weights.text, self.weights.vector
         fused = [
@@ -108,25 +131,25 @@ class Best:
 
 
 def with_user_lines(chunk_score: float, line_scores: Iterable[float]) -> float:
-    """A transcript's chunk counts half by itself and half by the best of what the user says in it."""
+    """A transcript's score: half its own, half that of its best user line."""
     return (chunk_score + max(line_scores, default=0.0)) / 2
 
 
-def fuse_by_rank(candidates: Sequence[Candidate], weights: Weights) -> list[float]:
-    """Reciprocal rank fusion, 1 for what both legs put first: only places count, so a score tells nothing absolute."""
+def fuse_by_rank(candidates: Sequence[LegScores], weights: Weights) -> list[float]:
+    """Reciprocal rank fusion, scaled so that first in both legs is 1. Scores are relative to the candidates."""
     fused = [0.0] * len(candidates)
     legs = (
         (weights.text, [each.text_r for each in candidates]),
         (weights.vector, [each.cosine or 0.0 for each in candidates]),
     )
     for weight, scores in legs:
-        for index, place in places(scores).items():
-            fused[index] += weight * (RRF_DEPTH + 1) / (RRF_DEPTH + place)
+        for index, rank in ranks(scores).items():
+            fused[index] += weight * (RRF_DEPTH + 1) / (RRF_DEPTH + rank)
     return fused
 
 
-def places(scores: Sequence[float]) -> dict[int, int]:
-    """The place of each score above 0, from 1; equal scores share one."""
+def ranks(scores: Sequence[float]) -> dict[int, int]:
+    """The rank of each score above 0, from 1; equal scores share one."""
     order = sorted((index for index, score in enumerate(scores) if score > 0), key=lambda index: -scores[index])
     found: dict[int, int] = {}
     for position, index in enumerate(order, 1):

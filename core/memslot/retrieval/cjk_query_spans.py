@@ -1,7 +1,7 @@
-"""Stretches: what a query in a script without spaces asks for, before an index says which of its letters are words.
+"""Spans of a query in a script without spaces: runs of letters, cut at stop words.
 
-A run of letters is cut at the words that carry no topic. What stands between them is a stretch: its pairs of letters
-are asked for, and may be words, or the end of one and the beginning of the next.
+The bigrams of a span become query terms. Which of them are words, and which straddle two, is up to
+`cjk_segmentation`, which knows an index's document frequencies.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
-from memslot_memory_core.index.keyword_scripts import pair_of, script_of, units
-from memslot_memory_core.index.stop_words import (
+from memslot.retrieval.scripts import pair_of, script_of, units
+from memslot.retrieval.stop_words import (
     HIRAGANA_WORDS,
     KOREAN_ENDINGS,
     KOREAN_PARTICLES,
@@ -26,19 +26,19 @@ from memslot_memory_core.index.stop_words import (
 
 _FIRST_SYLLABLE = 0xAC00
 _VOWELS, _FINALS = 21, 28
-# What a verb's last syllable may end in, from form to form: nothing, n, l, m, p, ss.
+# Final consonants of a verb's last syllable in its inflections: none, n, l, m, p, ss.
 _VERB_FINALS = (0, 4, 8, 16, 17, 20)
 _BEFORE_A_NOUN = (4, 8, 20)
-# Vowels that grow together with the ending after them: 내리 내렸, 보 봤, 배우 배웠, 하 했, 쓰 썼. By their numbers.
-_GROWN = {20: 6, 6: 20, 8: 9, 9: 8, 13: 14, 14: 13, 0: 1, 1: 0, 18: 4}
+# Vowels that contract with the ending after them (내리 내렸, 보 봤, 배우 배웠, 하 했, 쓰 썼), by index.
+_CONTRACTED = {20: 6, 6: 20, 8: 9, 9: 8, 13: 14, 14: 13, 0: 1, 1: 0, 18: 4}
 
 
 @dataclass(frozen=True)
-class Stretch:
-    """Letters between stop words, and the terms that are asked for because of them.
+class QuerySpan:
+    """Letters between stop words, and the query terms (`stems`) made of them.
 
-    `alone` are those of the letters that may be words by themselves; `weak` those that seldom belong to the word
-    beside them. `forms` are the last two syllables as other forms of the same Korean verb have them.
+    `alone`: letters that may be words by themselves. `weak`: letters that seldom belong to the word beside them.
+    `forms`: the last two syllables in other inflections of a Korean verb.
     """
 
     letters: tuple[str, ...]
@@ -48,27 +48,28 @@ class Stretch:
     forms: tuple[str, ...] = ()
 
 
-def cut_runs(runs: Sequence[str]) -> list[Stretch]:
-    """The stretches of a query's unspaced runs that are worth asking for."""
+def query_spans(runs: Sequence[str]) -> list[QuerySpan]:
+    """Cut a query's unspaced runs into the spans worth searching for."""
     japanese = any("\u3041" <= letter <= "\u30ff" for run in runs for letter in run)
     weak = WEAK if japanese else WEAK_IN_CHINESE
-    return [stretch for run in runs for stretch in _cut_run(run, weak)]
+    return [span for run in runs for span in _cut_run(run, weak)]
 
 
-def whole(run: str) -> Stretch:
-    """A run as one stretch, stop words and all."""
+def whole_span(run: str) -> QuerySpan:
+    """A run as one span, stop words included."""
     letters = tuple(units(run))
-    return Stretch(letters, _distinct(pairs(letters)))
+    return QuerySpan(letters, _distinct(pairs(letters)))
 
 
 def pairs(letters: Sequence[str]) -> list[str]:
+    """The bigrams of letters; a lone letter is itself."""
     if len(letters) < 2:
         return list(letters)
     return [pair_of(letter, following) for letter, following in pairwise(letters)]
 
 
 def kinds_of(letters: Iterable[str]) -> list[str]:
-    """The script of each letter. Hiragana is its own; after a kanji it is an `ending`, of a word or just grammar."""
+    """The script of each letter; hiragana is told apart from katakana, and is an `ending` after a kanji."""
     kinds = []
     hiragana = "hiragana"
     for letter in letters:
@@ -83,7 +84,7 @@ def _distinct(stems: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(stems))
 
 
-def _cut_run(run: str, weak: frozenset[str]) -> Iterator[Stretch]:
+def _cut_run(run: str, weak: frozenset[str]) -> Iterator[QuerySpan]:
     for part in re.split("([\uac00-\ud7a3]+)", run):
         if "\uac00" <= part[:1] <= "\ud7a3":
             yield from _cut_korean(part)
@@ -94,7 +95,7 @@ def _cut_run(run: str, weak: frozenset[str]) -> Iterator[Stretch]:
 # Korean
 
 
-def _cut_korean(word: str) -> Iterator[Stretch]:
+def _cut_korean(word: str) -> Iterator[QuerySpan]:
     if word in KOREAN_WORDS or word in KOREAN_PARTICLES:
         return
     root, ending = _without_ending(word)
@@ -102,15 +103,15 @@ def _cut_korean(word: str) -> Iterator[Stretch]:
         return
     if ending in KOREAN_PARTICLES:
         if len(root) > 1:
-            yield Stretch(tuple(root), _distinct(pairs(root)))
+            yield QuerySpan(tuple(root), _distinct(pairs(root)))
         else:
-            # One syllable may be a noun with its particle or a word that ends like one: ask for both.
-            yield Stretch((root,), _distinct([root, *pairs(word)[:1]]))
+            # A noun with its particle, or a word that ends like one: search for both.
+            yield QuerySpan((root,), _distinct([root, *pairs(word)[:1]]))
     elif ending and len(root) > 1:
-        yield Stretch(tuple(root), _distinct(pairs(root)), forms=_forms(root))
+        yield QuerySpan(tuple(root), _distinct(pairs(root)), forms=_forms(root))
     else:
         verb = word.endswith(("어", "아")) or _parts(word[-1])[2] in _BEFORE_A_NOUN
-        yield Stretch(tuple(word), _distinct(pairs(word)), forms=_forms(word) if verb else ())
+        yield QuerySpan(tuple(word), _distinct(pairs(word)), forms=_forms(word) if verb else ())
 
 
 def _without_ending(word: str) -> tuple[str, str]:
@@ -121,13 +122,13 @@ def _without_ending(word: str) -> tuple[str, str]:
 
 
 def _forms(root: str) -> tuple[str, ...]:
-    """The last two syllables in other forms of the verb: 끝낸 for 끝냈, 내린 for 내렸."""
+    """The last two syllables in other inflections of the verb: 끝낸 for 끝냈, 내린 for 내렸."""
     if len(root) < 2:
         return ()
     lead, vowel, final = _parts(root[-1])
     if final not in _VERB_FINALS:
         return ()
-    others = [_syllable(lead, each, end) for each in {vowel, _GROWN.get(vowel, vowel)} for end in _VERB_FINALS]
+    others = [_syllable(lead, each, end) for each in {vowel, _CONTRACTED.get(vowel, vowel)} for end in _VERB_FINALS]
     return tuple(root[-2] + other for other in sorted(others) if other != root[-1])
 
 
@@ -143,7 +144,7 @@ def _syllable(lead: int, vowel: int, final: int) -> str:
 # Chinese, Japanese and the others
 
 
-def _cut_at_stop_words(run: str, weak: frozenset[str]) -> Iterator[Stretch]:
+def _cut_at_stop_words(run: str, weak: frozenset[str]) -> Iterator[QuerySpan]:
     start = 0
     for cut in [*cuts().finditer(run), None]:
         end = cut.start() if cut else len(run)
@@ -152,47 +153,47 @@ def _cut_at_stop_words(run: str, weak: frozenset[str]) -> Iterator[Stretch]:
         if len(letters) == 1:
             stems = _distinct(_lone_letter(run, start, end, weak))
             if stems:
-                yield Stretch(letters, stems)
+                yield QuerySpan(letters, stems)
         elif letters:
-            stretch = _pair_up(letters, weak)
-            if stretch.stems:
-                yield stretch
+            span = _pair_up(letters, weak)
+            if span.stems:
+                yield span
         start = cut.end() if cut else len(run)
 
 
 @cache
 def _grammar() -> re.Pattern[str]:
     words = "|".join(sorted(HIRAGANA_WORDS, key=lambda word: (-len(word), word)))
-    # Possessive: to try other ways to cut a long run would take for ever.
+    # Possessive, as backtracking over a long run is exponential.
     return re.compile(f"(?>(?:{words})|[{PARTICLES}](?:{words}))++(?![ぁ-ゖ])")
 
 
 def _is_grammar(text: str) -> bool:
-    """Whether it is nothing but words in hiragana without a topic, one or several: ように, ようになった."""
+    """Whether a text is only function words in hiragana: ように, ようになった."""
     return _grammar().fullmatch(text) is not None
 
 
 def _behind_grammar(run: str, start: int, end: int) -> int:
-    """Where the words with a topic begin: しまう根菜 is about 根菜."""
+    """Skip leading function words: しまう根菜 is about 根菜."""
     found = _grammar().match(run, start, end)
     return found.end() if found is not None and found.end() < end else start
 
 
-def _pair_up(letters: tuple[str, ...], weak: frozenset[str]) -> Stretch:
+def _pair_up(letters: tuple[str, ...], weak: frozenset[str]) -> QuerySpan:
     kinds = kinds_of(letters)
     stems = []
     for number, pair in enumerate(pairs(letters)):
         if letters[number] in weak and letters[number + 1] in weak:
             continue
         if kinds[number] == "ending" or (kinds[number] == "hiragana" and kinds[number + 1] != "hiragana"):
-            continue  # the end of a Japanese word and what follows it
+            continue  # straddles the end of a Japanese word
         stems.append(pair)
     alone = [letter for letter, kind in zip(letters, kinds, strict=True) if kind == "han" and letter not in weak]
-    return Stretch(letters, _distinct(stems or alone), _distinct(alone), weak)
+    return QuerySpan(letters, _distinct(stems or alone), _distinct(alone), weak)
 
 
 def _lone_letter(run: str, start: int, end: int, weak: frozenset[str]) -> Iterator[str]:
-    """A letter between stop words: itself, and as a pair with a Chinese neighbour, of which it may be a part (目的)."""
+    """A letter between stop words, and its bigrams with Han neighbours, of which it may be a part (目的)."""
     letter = run[start:end]
     if letter in weak and len(run) > 1:
         return

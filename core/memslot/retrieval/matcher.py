@@ -1,21 +1,50 @@
-"""Which words of a text are the query's."""
+"""Matches the terms of a query against the words of texts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from memslot_memory_core.search.candidate import AskedTerm
-from memslot_memory_core.search.vocabulary import Vocabulary
+from memslot.retrieval.tokenizer import UNICODE_TOKENIZER, Tokenizer
+
+if TYPE_CHECKING:
+    from memslot.retrieval.vocabulary import Vocabulary
 
 _LEAST_SHARE = 0.15
-"""Of its weight: what letters count that are probably no word, where a line holds them."""
+"""Of its weight: how much a bigram that is probably not a word counts in a line that holds it."""
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedTerm:
+    """A query term with its weight when lines are compared.
+
+    `is_known`: the index holds it. `has_meaning`: a similar word may count for it, which is wrong for numbers and for
+    scripts the word vectors don't know. `is_pair`: letters of an unspaced run, which may be a word or straddle two;
+    `share` is the probability of a word, which is how much their absence counts.
+    """
+
+    stem: str
+    word: str
+    weight: float
+    rarity: float
+    has_meaning: bool = True
+    is_pair: bool = False
+    is_known: bool = True
+    share: float = 1.0
 
 
 class Matcher:
-    """A query's terms, to be looked for in many texts. Each term is a bit, so that a line is one number."""
+    """The terms of a query, matched against many texts. Each term is a bit, so that a line is a bit mask."""
 
-    def __init__(self, terms: Sequence[AskedTerm], phrases: Sequence[tuple[str, str]] = ()) -> None:
+    def __init__(
+        self,
+        terms: Sequence[WeightedTerm],
+        phrases: Sequence[tuple[str, str]] = (),
+        tokenizer: Tokenizer = UNICODE_TOKENIZER,
+    ) -> None:
         self.terms = tuple(terms)
+        self.tokenizer = tokenizer
         self.weights = [term.weight * max(term.share, _LEAST_SHARE) for term in terms]
         self.total = sum(term.weight * term.share for term in terms) or sum(self.weights) or 1.0
         self._bit = {term.stem: 1 << number for number, term in enumerate(terms)}
@@ -29,7 +58,7 @@ class Matcher:
         self._shares: dict[int, float] = {0: 0.0}
 
     def bits_in(self, vocabulary: Vocabulary) -> dict[int, int]:
-        """The words that hold terms, by number, and which terms, as bits."""
+        """The bits of the terms that each word holds, by the word's number."""
         found: dict[int, int] = {}
         for stem, bit in self._bit.items():
             for number in vocabulary.holding(stem):
@@ -37,14 +66,14 @@ class Matcher:
         return found
 
     def bits_of(self, stems: Iterable[str]) -> int:
-        """Which terms are among these stems."""
+        """The bits of the terms among these stems."""
         bits = 0
         for stem in stems:
             bits |= self._bit.get(stem, 0)
         return bits
 
     def share(self, bits: int) -> float:
-        """What these terms are of the query, by weight: 0 to 1."""
+        """The weight of these terms as a share of the query's: 0 to 1."""
         share = self._shares.get(bits)
         if share is None:
             weight = sum(weight for number, weight in enumerate(self.weights) if bits >> number & 1)
@@ -52,7 +81,7 @@ class Matcher:
         return share
 
     def phrase_share(self, neighbours: set[tuple[int, int]]) -> float:
-        """What share of the query's pairs of neighbouring words stand side by side in a text, by rarity."""
+        """The share of the query's phrases that are adjacent in a text, weighted by rarity."""
         if not neighbours or not self._phrase_total:
             return 0.0
         met = sum(
@@ -64,4 +93,5 @@ class Matcher:
 
     @property
     def has_phrases(self) -> bool:
+        """Whether the query has phrases at all."""
         return self._phrase_total > 0

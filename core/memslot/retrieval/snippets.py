@@ -1,4 +1,4 @@
-"""The lines of a chunk that answer, within a number of characters."""
+"""Snippets: the best lines of a chunk within a number of characters."""
 
 from __future__ import annotations
 
@@ -8,23 +8,24 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 
-from memslot_memory_core.search.evidence import has_label
-from memslot_memory_core.search.matching import Matcher
-from memslot_memory_core.search.vocabulary import split, stems_of
+from memslot.retrieval.evidence import has_label
+from memslot.retrieval.matcher import Matcher
+from memslot.retrieval.vocabulary import split, stems_of
 
 GAP = "…"
+"""Marks omitted text."""
 _LABEL, _QUESTION = 0.1, 0.2
 _FROM_BEFORE, _FROM_AFTER = 0.4, 0.1
-"""What a line gets of its neighbours' worth: an answer follows its question more often than it precedes it."""
+"""The share of its neighbours' scores a line gets: an answer follows its question more often than it precedes it."""
 _SHORT = 20
-"""A longer piece with other than ASCII letters is a run of words; where in it a term stands must be looked up."""
+"""A longer non-ASCII piece is an unspaced run: the place of a term in it must be looked up."""
 _WORTH_CUTTING = 80
-"""A part of a line that is shorter than this tells too little to be shown."""
+"""A shorter part of a line isn't worth showing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """Text to show, and the numbers of the lines in it, whole or in part."""
+    """Text to show, and the numbers of the lines it shows, whole or in part."""
 
     text: str
     lines: tuple[int, ...]
@@ -33,25 +34,24 @@ class Snippet:
 def make_snippet(
     text: str, line_shares: Sequence[float], matcher: Matcher, limit: int, *, numbers: Sequence[int]
 ) -> Snippet:
-    """The best lines of a chunk in their order, gaps marked.
+    """The best lines of a chunk in their order, with gaps marked.
 
-    `line_shares` says how much of the query each line holds (`Evidence.lines`), `numbers` which line of the file
-    each is.
+    `line_shares` is `Evidence.lines`; `numbers` are the lines' numbers in their file.
     """
     lines = text.split("\n")
     if len(text) <= limit:
         return Snippet(
             text.strip("\n"), tuple(number for line, number in zip(lines, numbers, strict=True) if line.strip())
         )
-    worth = _worth(lines, line_shares, matcher)
+    scores = _line_scores(lines, line_shares, matcher)
     filled = [index for index, line in enumerate(lines) if line.strip()]
-    order = sorted(filled, key=lambda index: (-worth[index], index))
+    order = sorted(filled, key=lambda index: (-scores[index], index))
     shown = _Shown(filled)
     for index in order:
         line = lines[index].rstrip()
         if shown.length_with(index, len(line)) <= limit:
             shown.add(index, line)
-        elif not shown.parts:  # the best line is shown whatever its length
+        elif not shown.parts:  # the best line is shown at any length
             shown.add(index, cut_around(line, matcher, limit - shown.length_with(index, 0)))
     for index in order:
         if index in shown.parts:
@@ -64,13 +64,13 @@ def make_snippet(
 
 
 class _Shown:
-    """Lines that were chosen, of those with something in them; a gap is marked where some were left out."""
+    """The chosen lines, with gaps where non-blank lines were left out."""
 
     def __init__(self, filled: Sequence[int]) -> None:
         self._place = {index: place for place, index in enumerate(filled)}
         self._gaps = 1 if filled else 0
         self._chars = 0
-        self._taken = {-1, len(filled)}  # what is beyond the ends is no gap
+        self._taken = {-1, len(filled)}  # there is no gap beyond the ends
         self.parts: dict[int, str] = {}
 
     def add(self, index: int, part: str) -> None:
@@ -80,7 +80,7 @@ class _Shown:
         self.parts[index] = part
 
     def length_with(self, index: int, chars: int) -> int:
-        """How long all would be together with so many characters of one more line."""
+        """The total length with so many characters of one more line."""
         gaps = self._gaps_with(index)
         return self._chars + chars + len(GAP) * gaps + len(self.parts) + gaps
 
@@ -102,7 +102,7 @@ class _Shown:
 
 
 def cut_around(line: str, matcher: Matcher, room: int) -> str:
-    """A part of a line of at most `room` characters, around the words that match."""
+    """Cut a line to `room` characters around the words that match."""
     if len(line) <= room:
         return line
     if room <= 2 * len(GAP):
@@ -116,24 +116,23 @@ def cut_around(line: str, matcher: Matcher, room: int) -> str:
     return GAP + line[start : start + inside].strip() + GAP
 
 
-def _worth(lines: Sequence[str], shares: Sequence[float], matcher: Matcher) -> list[float]:
-    # A label with a word of the query is a share of the query.
+def _line_scores(lines: Sequence[str], shares: Sequence[float], matcher: Matcher) -> list[float]:
     own = [
         share + _LABEL if share > 0 and has_label(line, matcher) else share
         for line, share in zip(lines, shares, strict=True)
     ]
-    worth = []
+    scores = []
     for index, line in enumerate(lines):
         before = own[index - 1] if index else 0.0
         after = own[index + 1] if index + 1 < len(own) else 0.0
         # A question is seldom its own answer.
         asks = _QUESTION if line.rstrip().endswith(("?", "？")) else 0.0
-        worth.append(own[index] + _FROM_BEFORE * before + _FROM_AFTER * after - asks)
-    return worth
+        scores.append(own[index] + _FROM_BEFORE * before + _FROM_AFTER * after - asks)
+    return scores
 
 
 def _best_start(line: str, matcher: Matcher, width: int) -> int:
-    """Where a window of this width holds most different terms; a little before the first of them."""
+    """The start of the window with the most distinct terms, a little before the first of them."""
     found = sorted(_places(line, matcher))
     best, best_count = 0, 0
     first = 0
@@ -151,19 +150,19 @@ def _best_start(line: str, matcher: Matcher, width: int) -> int:
 
 
 def _places(line: str, matcher: Matcher) -> Iterator[tuple[int, int]]:
-    """Where terms stand in a line, each as a place and its bits."""
+    """The places of terms in a line, with their bits."""
     pieces = split(line)
-    held = stems_of([piece.lower() if piece.istitle() else piece for piece in pieces])
+    held = stems_of([piece.lower() if piece.istitle() else piece for piece in pieces], matcher.tokenizer)
     place = 0
     for piece in pieces:
         place = line.find(piece, place)
-        if place < 0:  # half a surrogate pair, which cutting replaces
+        if place < 0:  # a lone surrogate, which `split` replaces
             return
         bits = matcher.bits_of(held[piece.lower() if piece.istitle() else piece])
         if bits and (piece.isascii() or len(piece) <= _SHORT):
             yield place, bits
         place += len(piece)
-    # A run without spaces is one piece: its terms are looked for one by one.
+    # An unspaced run is one piece: search it for each term.
     for number, term in enumerate(matcher.terms):
         if term.is_pair:
             yield from ((match.start(), 1 << number) for match in re.finditer(re.escape(term.stem), line))

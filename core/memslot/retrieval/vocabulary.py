@@ -1,7 +1,6 @@
-"""Words as numbers: what a search reads of a text is read once, and then looked for in rows of numbers.
+"""Interned words: texts become arrays of word numbers, and each word is stemmed once per process.
 
-Every word that was met has a number, the same in all searches of this process, and its stems, as the keyword index
-holds them. Where a script has no spaces, each letter and each pair of letters is a word.
+In scripts without spaces every letter and every bigram is a word.
 """
 
 from __future__ import annotations
@@ -11,27 +10,28 @@ from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from memslot_memory_core.index.keyword_scripts import fold, spread, unspaced
-from memslot_memory_core.index.terms import stems, tokens
+from memslot.retrieval.scripts import fold, spread, unspaced
+from memslot.retrieval.terms import stems
+from memslot.retrieval.tokenizer import UNICODE_TOKENIZER, Tokenizer
 
 if TYPE_CHECKING:
     import re
 
 LINE_END = 0
-"""Stands behind the words of each line."""
+"""Terminates each line."""
 _MOST_WORDS = 200_000
 _MOST_TEXTS = 8_192  # about 1 kB each
 
 _BLANKED = bytes(code if code == 10 or code > 127 or chr(code).isalnum() else 32 for code in range(256))
-"""UTF-8 with ASCII punctuation as blanks: cutting at these is three times as fast as a pattern."""
+"""Blanks ASCII punctuation in UTF-8: splitting at blanks is three times as fast as a pattern."""
 IN_RUN = "="
-"""Marks a letter or a pair out of a run without spaces. No other word has it, since punctuation is blanked."""
+"""Marks letters of an unspaced run. Unambiguous, since punctuation is blanked."""
 _MARKED = bytes([32, ord(IN_RUN), *_BLANKED[2:]])
 _NO_WORDS = str.maketrans(dict.fromkeys("\1“”„‘’«»…—–·•", " "))
 
 
 def cut(text: str) -> str:
-    """The text with a blank between any two words, and its lines as they are."""
+    """Put blanks between all words; line breaks stay."""
     if text.isascii():
         return text.encode().translate(_BLANKED).decode()
     text = unspaced().sub(_mark_run, fold(text).translate(_NO_WORDS))
@@ -39,7 +39,7 @@ def cut(text: str) -> str:
 
 
 def split(line: str) -> list[str]:
-    """The words of a line as they stand in it; a run without spaces is one."""
+    """The words of a line as written; an unspaced run is one word."""
     return line.encode(errors="replace").translate(_BLANKED).decode().split()
 
 
@@ -48,21 +48,22 @@ def _mark_run(run: re.Match[str]) -> str:
 
 
 class Vocabulary:
-    """The words met so far. Threads may share it: words are only ever added."""
+    """The words seen so far. Thread-safe and append-only."""
 
-    def __init__(self) -> None:
+    def __init__(self, tokenizer: Tokenizer = UNICODE_TOKENIZER) -> None:
+        self._tokenizer = tokenizer
         self._lock = threading.Lock()
         self._number = {"\0": LINE_END}
         self._holding: dict[str, list[int]] = {}
         self._texts: dict[int, bytes] = {}
         self.words = [""]
-        """By number, in lower case where capitals make no difference."""
+        """By number; lower case unless the capitals matter (`camelCase`)."""
 
     def __len__(self) -> int:
         return len(self.words)
 
     def read(self, texts: Sequence[str]) -> list[bytes]:
-        """The words of each text as numbers of 32 bits, `LINE_END` behind each line."""
+        """The words of each text as 32-bit numbers, `LINE_END` after each line."""
         keys = [hash(text) for text in texts]
         found = [self._texts.get(key) for key in keys]
         fresh = [place for place, each in enumerate(found) if each is None]
@@ -75,7 +76,7 @@ class Vocabulary:
         return [each or b"" for each in found]
 
     def holding(self, stem: str) -> Sequence[int]:
-        """The words that have this stem."""
+        """The numbers of the words with this stem."""
         return self._holding.get(stem, ())
 
     def _keep(self, texts: Mapping[int, bytes]) -> None:
@@ -92,39 +93,43 @@ class Vocabulary:
         spelling = {word: spelled(word) for word in met}
         with self._lock:
             unknown = [each for each in dict.fromkeys(spelling.values()) if each not in number]
-            for each, held in stems_of(unknown).items():
+            for each, held in stems_of(unknown, self._tokenizer).items():
                 here = len(self.words)
-                self.words.append(each.lstrip(IN_RUN))  # first: other threads count them
+                self.words.append(each.lstrip(IN_RUN))  # first: other threads read its length
                 for stem in held:
                     self._holding.setdefault(stem, []).append(here)
                 number[each] = here
             number.update((word, number[each]) for word, each in spelling.items())
 
 
-_vocabulary = Vocabulary()
+_shared: dict[Tokenizer, Vocabulary] = {}
 
 
-def vocabulary() -> Vocabulary:
-    """This process's; a new one when the old one has become too large. A search keeps the one it began with."""
-    global _vocabulary
-    if len(_vocabulary) > _MOST_WORDS:
-        _vocabulary = Vocabulary()
-    return _vocabulary
+def shared_vocabulary(tokenizer: Tokenizer) -> Vocabulary:
+    """This process's vocabulary for a tokenizer, replaced when it grows too large; a search keeps the one it has."""
+    known = _shared.get(tokenizer)
+    if known is None or len(known) > _MOST_WORDS:
+        known = _shared[tokenizer] = Vocabulary(tokenizer)
+    return known
 
 
 def spelled(word: str) -> str:
-    """A word in lower case where capitals make no difference: a word writtenLikeThis holds several."""
+    """Lower-case a word unless it is writtenLikeThis, which holds several."""
     return word.lower() if word.islower() or word.istitle() or word.isupper() else word
 
 
-def stems_of(words: Sequence[str]) -> dict[str, Sequence[str]]:
-    """What the keyword index holds of each word."""
+def stems_of(words: Sequence[str], tokenizer: Tokenizer) -> dict[str, Sequence[str]]:
+    """The stems of each word."""
     simple = [word for word in words if word.isascii() and word.isalpha() and word.islower()]
-    found = tokens(" ".join(simple))
+    found = tokenizer.stems(" ".join(simple))
     held: dict[str, Sequence[str]] = {}
     if len(found) == len(simple):  # one call for all is ten times as fast as one for each
         held = {word: (stem,) for word, stem in zip(simple, found, strict=True)}
     for word in words:
         if word not in held:
-            held[word] = tuple(dict.fromkeys(tokens(word[1:]) if word.startswith(IN_RUN) else stems(word)))
+            held[word] = tuple(dict.fromkeys(_stems(word, tokenizer)))
     return held
+
+
+def _stems(word: str, tokenizer: Tokenizer) -> list[str]:
+    return tokenizer.stems(word[1:]) if word.startswith(IN_RUN) else stems(word, tokenizer)

@@ -1,18 +1,19 @@
-"""Scripts: which letters mean the same, and how writing without spaces is cut into words an index can hold.
+"""Writing systems: folding of equivalent characters, and n-grams for scripts without spaces.
 
-The patterns are compiled when a text first needs them: that takes as long as a search, and plain English needs none.
+Patterns are compiled on first use: compiling takes as long as a search, and plain English needs none of them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from functools import cache
 from itertools import pairwise
 from unicodedata import normalize
 
 _HAN = (
-    "\u2e80-\u2fd5\u3005-\u3007\u3021-\u3029\u3038-\u303b\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+    "\u2f00-\u2fd5\u3005-\u3007\u3021-\u3029\u3038-\u303b\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
 _KANA = "\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u312f\u31a0-\u31bf\u31f0-\u31ff\U0001aff0-\U0001b16f"
 _HANGUL = "\u1100-\u115f\u3131-\u318e\ua960-\ua97c\uac00-\ud7a3"
@@ -23,7 +24,7 @@ _SOUTH_EAST = (  # Thai, Lao, Khmer, Myanmar
 )
 # Signs that belong to the letter before them. Kana's voicing marks and late Hangul jamo are here for what NFKC
 # could not join.
-_SIGNS = (
+SIGNS = (
     "\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece\u17b4-\u17d3\u17dd"
     "\u102b-\u103e\u1056-\u1059\u105e-\u1060\u1062-\u1064\u1067-\u106d\u1071-\u1074\u1082-\u108d\u108f\u109a-\u109d"
     "\u3099\u309a\u302a-\u302f\u1160-\u11ff\ud7b0-\ud7fb"
@@ -47,7 +48,7 @@ _SCRIPTS = {
     "georgian": "\u10a0-\u10ff\u1c90-\u1cbf",
     "ethiopic": "\u1200-\u139f",
 }
-# What a reader does not tell apart, and FTS5's tokenizer does; NFKC has been applied before.
+# Equivalent to a reader, but not to NFKC, which is applied first, nor to SQLite's unicode61.
 _SAME = {
     "ß": "ss", "ẞ": "ss", "æ": "ae", "Æ": "ae", "œ": "oe", "Œ": "oe", "ø": "o", "Ø": "o", "ł": "l", "Ł": "l",
     "đ": "d", "Đ": "d", "ı": "i", "ё": "е", "Ё": "Е", "ґ": "г", "Ґ": "Г",
@@ -55,7 +56,7 @@ _SAME = {
     "\u200b": " ", "’": "'",
 }  # fmt: skip
 _DIGITS = (0x0660, 0x06F0, 0x0966, 0x09E6, 0x0E50, 0x0ED0, 0x17E0, 0x1040)  # where other scripts' digits begin
-# Vowel points, stretching, joiners, direction and variation marks: written or left out at will.
+# Optional marks: vowel points, tatweel, joiners, bidi controls, variation selectors.
 _DROPPED = (
     (0x00AD, 0x00AD), (0x0300, 0x036F), (0x0483, 0x0487), (0x0591, 0x05BD), (0x05BF, 0x05BF), (0x05C1, 0x05C2),
     (0x05C4, 0x05C5), (0x05C7, 0x05C7), (0x0610, 0x061A), (0x061C, 0x061C), (0x0640, 0x0640), (0x064B, 0x065F),
@@ -63,36 +64,37 @@ _DROPPED = (
     (0x202A, 0x202E), (0x2060, 0x2060), (0x2066, 0x2069), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF), (0xE0100, 0xE01EF),
 )  # fmt: skip
 _GREEK = ((0x0386, 0x03CE), (0x1F00, 0x1FFC))
-# The first kana after a kanji changes with the form of a verb or adjective: 使う 使った, 読む 読んだ. Rows of kana that
-# share a form (聞いた 買いたい, 買った 立った 売った) are one. Those that are particles, too (は が も), stay.
+# Okurigana: the first kana after a kanji inflects (使う 使った, 読む 読んだ). Kana that share a form (聞いた 買いたい,
+# 買った 立った 売った) are mapped to one. Kana that are particles as well (は が も) stay.
 _ENDINGS = {
     letter: row[0]
     for row in ("いうえおわきくけこぎぐげごちつっらりるれろ", "むみめまんびぶべばぼぬ", "すしせそ")
     for letter in row
 }
-_LONE_SURROGATES = (0xD800, 0xDFFF)  # a command line can hold some; SQLite's UTF-8 cannot
+_LONE_SURROGATES = (0xD800, 0xDFFF)  # possible in argv, invalid in UTF-8
+_SAMPLE = 2000
 
 
 @cache
 def unspaced() -> re.Pattern[str]:
-    """A stretch of letters of scripts whose words are not set apart by spaces, or have their particles glued on."""
-    return re.compile(f"[{_HAN}{_KANA}{_HANGUL}{_SOUTH_EAST}{_SIGNS}]+")
+    """A run of letters of a script without spaces between words, or with agglutinated particles (Korean)."""
+    return re.compile(f"[{_HAN}{_KANA}{_HANGUL}{_SOUTH_EAST}{SIGNS}]+")
 
 
 @cache
 def _rising() -> re.Pattern[str]:
-    # In a run, what is no kana is a kanji, if anything; a class of all kanji takes a millisecond to compile.
+    # In a run, a letter other than kana is a kanji; a class of all kanji takes a millisecond to compile.
     return re.compile("(?<=[^ぁ-ヿ])が(?=[らりるれろっ])")
 
 
 @cache
 def _sign() -> re.Pattern[str]:
-    return re.compile(f"[{_SIGNS}]")
+    return re.compile(f"[{SIGNS}]")
 
 
 @cache
 def _unit() -> re.Pattern[str]:
-    return re.compile(f"[^{_SIGNS}][{_SIGNS}]*|[{_SIGNS}]+")
+    return re.compile(f"[^{SIGNS}][{SIGNS}]*|[{SIGNS}]+")
 
 
 @cache
@@ -117,7 +119,7 @@ def _folds() -> dict[int, str | None]:
 
 
 def fold(text: str) -> str:
-    """The text with one spelling for what readers see as the same: widths, ligatures, vowel points, digits."""
+    """Fold equivalent characters: widths, ligatures, vowel points, digits. Case and diacritics stay."""
     if text.isascii():
         return text
     text = normalize("NFKC", text)
@@ -125,24 +127,24 @@ def fold(text: str) -> str:
 
 
 def units(run: str) -> Sequence[str]:
-    """The letters of an unspaced run, each with the signs that belong to it."""
+    """Split an unspaced run into letters, each with its combining signs."""
     return _unit().findall(run) if _sign().search(run) else run
 
 
 def respell(run: str) -> str:
-    """An unspaced run with another kana for a が that is no particle but part of a verb: 上がる is a form of 上げる."""
+    """Rewrite a が that is part of a verb, not a particle: 上がる is a form of 上げる."""
     return _rising().sub("げ", run) if "が" in run else run
 
 
 def pair_of(letter: str, following: str) -> str:
-    """Two neighbours as one word; the forms of a Japanese verb, a kanji with the kana after it, have one spelling."""
+    """The bigram of two neighbours; a kanji with its okurigana has one spelling for all forms of the verb."""
     if following in _ENDINGS and script_of(letter) == "han":
         return letter + _ENDINGS[following]
     return letter + following
 
 
 def spread(run: str) -> str:
-    """An unspaced run as words for the index: each letter, and each pair of neighbours."""
+    """An unspaced run as space-separated unigrams and bigrams."""
     letters = units(respell(run))
     words = [word for letter, following in pairwise(letters) for word in (letter, pair_of(letter, following))]
     words.append(letters[-1])
@@ -150,10 +152,21 @@ def spread(run: str) -> str:
 
 
 def script_of(word: str) -> str:
-    """The script of a word's first letter; `number` for digits alone, `other` for what is not listed."""
+    """The script of a word's first letter: `latin`, `han`, …; `number` for digits alone, else `other`."""
     if word.isascii():
         return "number" if word.isdigit() else "latin" if word.isalnum() else "other"
     found = _script().search(word)
     if found is not None and found.lastgroup is not None:
         return found.lastgroup
     return "number" if any(character.isdigit() for character in word) else "other"
+
+
+def is_foreign(text: str, known: Collection[str] | None) -> bool:
+    """Whether most letters of a text are outside the known scripts (`LATIN`, `HAN`, …); None means all are known."""
+    if known is None:
+        return False
+    names = {name.casefold() for name in known}
+    if not names.isdisjoint(("hiragana", "katakana")):
+        names.add("kana")
+    letters = Counter(letter for letter in fold(text[:_SAMPLE]) if letter.isalpha())
+    return 2 * sum(count for letter, count in letters.items() if script_of(letter) in names) < letters.total()

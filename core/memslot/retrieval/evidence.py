@@ -1,7 +1,7 @@
-"""How much of a query single lines and neighbouring lines of a text hold.
+"""Evidence: how much of a query single lines and windows of adjacent lines hold.
 
-A chunk may hold the words of a question here and there; what answers holds them in one line, or in a few that follow
-each other. With vectors of words, a similar word counts in part.
+A chunk may hold the words of a question scattered; an answer holds them in one line or a few adjacent ones. With word
+vectors, a similar word counts in part.
 """
 
 from __future__ import annotations
@@ -11,28 +11,26 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import pairwise
 from operator import or_
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
-from memslot_memory_core.index.terms import stems
-from memslot_memory_core.search.matching import Matcher
-from memslot_memory_core.search.vocabulary import LINE_END, vocabulary
+from memslot.retrieval.matcher import Matcher
+from memslot.retrieval.terms import stems
+from memslot.retrieval.vocabulary import LINE_END, shared_vocabulary
 
 if TYPE_CHECKING:
-    from memslot_memory_core.search.word_vectors import WordVectors
-
-    Word = TypeVar("Word", int, str)
+    from memslot.retrieval.word_vectors import WordVectors
 
 WINDOW = 3
-"""Lines looked at together; blank ones do not count."""
+"""Lines per window, blank ones aside."""
 _LONGEST_LABEL = 40
 
 
 class Evidence(NamedTuple):
     """What a text holds of a query, as shares of the query's weight.
 
-    `lines` has one share for each line of the text; `line` and `window` are those of the best line and of the best
-    three in a row. `phrase` is the share of the query's word pairs that stand side by side, `label` whether the best
-    line is filed under one of its words: `Maria: …`, `Wi-Fi password: …`. `terms` are the terms that occur.
+    `lines`: the share of each line. `line`, `window`: the best line, the best three adjacent lines. `phrase`: the
+    share of the query's phrases that occur. `label`: the best line begins with a word of the query and a colon
+    (`Maria: …`, `Wi-Fi password: …`). `terms`: a bit mask of the terms that occur.
     """
 
     lines: Sequence[float]
@@ -44,11 +42,12 @@ class Evidence(NamedTuple):
 
     @property
     def passage(self) -> float:
+        """The mean of the best line and the best window."""
         return (self.line + self.window) / 2
 
 
-class Read:
-    """The terms in those lines of a text that hold any, and which of them stand side by side."""
+class Matches:
+    """The terms in each line of a text that holds any, and those that are adjacent."""
 
     __slots__ = ("lines", "neighbours")
 
@@ -58,28 +57,28 @@ class Read:
 
 
 def gather_evidence(texts: Sequence[str], matcher: Matcher, words: WordVectors | None = None) -> list[Evidence]:
-    """Look for a query in each of the texts."""
+    """Match a query against each of the texts."""
     if not texts:
         return []
-    known = vocabulary()
+    known = shared_vocabulary(matcher.tokenizer)
     numbers = known.read(texts)
     bits = matcher.bits_in(known)
     if words is not None and any(term.has_meaning for term in matcher.terms):
-        from memslot_memory_core.search.similar_words import Lines, similar_shares
+        from memslot.retrieval.similar_words import Lines, similar_shares
 
         lines = Lines(numbers, len(known))
-        read = read_found(lines.find(bits), bits, len(texts))
+        matched = matches_by_text(lines.find(bits), bits, len(texts))
         shares = similar_shares(lines, bits, matcher, words, known)
     else:
         plain = [_PlainLines(each) for each in numbers]
         found = ((text, *hit) for text, each in enumerate(plain) for hit in each.find(bits))
-        read = read_found(found, bits, len(texts))
-        shares = [exact_shares(each, lines.is_filled, matcher) for each, lines in zip(read, plain, strict=True)]
-    return [sum_up(text, each, *share, matcher) for text, each, share in zip(texts, read, shares, strict=True)]
+        matched = matches_by_text(found, bits, len(texts))
+        shares = [exact_shares(each, lines.is_filled, matcher) for each, lines in zip(matched, plain, strict=True)]
+    return [_evidence(text, each, *share, matcher) for text, each, share in zip(texts, matched, shares, strict=True)]
 
 
 class _PlainLines:
-    """A text as the numbers of its words."""
+    """A text as word numbers."""
 
     def __init__(self, numbers: bytes) -> None:
         self._numbers = array("I")
@@ -88,11 +87,11 @@ class _PlainLines:
 
     @property
     def is_filled(self) -> list[bool]:
-        """For each line whether there is a word in it."""
+        """Whether each line holds a word."""
         return [end - before > 1 for before, end in pairwise([-1, *self._ends])]
 
     def find(self, wanted: Mapping[int, int]) -> Iterator[tuple[int, int, int]]:
-        """The line and the place of each wanted word, and which it is."""
+        """Line, place and number of each wanted word."""
         if wanted.keys().isdisjoint(self._numbers):
             return
         line = 0
@@ -103,43 +102,42 @@ class _PlainLines:
                 line += 1
 
 
-def read_found(found: Iterable[tuple[int, int, int, Word]], bits: Mapping[Word, int], texts: int) -> list[Read]:
-    """What was found, each as text, line, place and word (or its number), by text."""
-    read = [Read() for _ in range(texts)]
+def matches_by_text(found: Iterable[tuple[int, int, int, int]], bits: Mapping[int, int], texts: int) -> list[Matches]:
+    """Group what was found (text, line, place, word number) by text."""
+    matched = [Matches() for _ in range(texts)]
     before, end_before = 0, (-1, -1)
     for text, line, place, word in found:
-        here, lines = bits[word], read[text].lines
+        here, lines = bits[word], matched[text].lines
         lines[line] = lines.get(line, 0) | here
-        if (text, place) == end_before:  # the end of a line takes a place, too
-            read[text].neighbours.add((before, here))
+        if (text, place) == end_before:  # a line end takes a place
+            matched[text].neighbours.add((before, here))
         before, end_before = here, (text, place + 1)
-    return read
+    return matched
 
 
-def exact_shares(read: Read, is_filled: Sequence[bool], matcher: Matcher) -> tuple[list[float], float]:
-    """The share of each line, and that of the best window."""
-    masks = read.lines
+def exact_shares(matches: Matches, is_filled: Sequence[bool], matcher: Matcher) -> tuple[list[float], float]:
+    """The share of each line, and of the best window."""
+    masks = matches.lines
     lines = [matcher.share(masks.get(line, 0)) for line in range(len(is_filled))]
     filled = [masks.get(line, 0) for line, has_words in enumerate(is_filled) if has_words] if masks else []
     windows = {reduce(or_, filled[number : number + WINDOW]) for number in range(len(filled))}
     return lines, max(map(matcher.share, windows), default=0.0)
 
 
-def sum_up(text: str, read: Read, lines: Sequence[float], window: float, matcher: Matcher) -> Evidence:
-    """Line by line what was found, as what the text is worth."""
+def _evidence(text: str, matches: Matches, lines: Sequence[float], window: float, matcher: Matcher) -> Evidence:
     line = max(lines)
     best = lines.index(line)
     return Evidence(
         lines,
         line,
         max(window, line),
-        matcher.phrase_share(read.neighbours),
-        best in read.lines and ":" in text and has_label(text.split("\n", best + 1)[best], matcher),
-        reduce(or_, read.lines.values(), 0),
+        matcher.phrase_share(matches.neighbours),
+        best in matches.lines and ":" in text and has_label(text.split("\n", best + 1)[best], matcher),
+        reduce(or_, matches.lines.values(), 0),
     )
 
 
 def has_label(line: str, matcher: Matcher) -> bool:
     """Whether a line begins with a word of the query and a colon."""
     label, colon, _ = line[: _LONGEST_LABEL + 1].partition(":")
-    return bool(colon) and matcher.bits_of(stems(label)) > 0
+    return bool(colon) and matcher.bits_of(stems(label, matcher.tokenizer)) > 0

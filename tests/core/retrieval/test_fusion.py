@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from memslot import SearchAdvice
-from memslot_memory_core.search.candidate import Candidate, UserLine
-from memslot_memory_core.search.fusion import (
+from memslot.retrieval.fusion import (
+    UserLine,
     Weights,
     choose_weights,
     fuse_by_rank,
     fuse_weighted,
-    places,
+    ranks,
     text_score,
     with_user_lines,
 )
@@ -22,8 +24,13 @@ STRONG = SearchAdvice()
 SHARES = st.floats(0, 1)
 
 
-def _candidate(number: int, text_r: float, cosine: float | None, **more: object) -> Candidate:
-    return Candidate(number, f"{number}.md", "memory", 1, 1, "text", text_r, cosine, **more)  # type: ignore[arg-type]
+@dataclass(frozen=True)
+class Candidate:
+    """What any memory's result needs to be fused."""
+
+    text_r: float
+    cosine: float | None
+    user_lines: tuple[UserLine, ...] | None = None
 
 
 class TestWeights:
@@ -78,13 +85,13 @@ class TestWeights:
 
 class TestWeighted:
     def test_each_leg_counts_by_its_weight(self) -> None:
-        fused = fuse_weighted([_candidate(1, 3.0, 0.4), _candidate(2, 20.0, None)], 10.0, Weights(0.5, 0.5))
+        fused = fuse_weighted([Candidate(3.0, 0.4), Candidate(20.0, None)], 10.0, Weights(0.5, 0.5))
 
         assert fused == pytest.approx([0.5 * 0.3 + 0.5 * 0.4, 0.5])
 
     @given(st.floats(0, 1e6), st.floats(0, 1e6), st.floats(-1, 1), SHARES)
     def test_a_score_lies_between_0_and_1(self, r: float, sum_idf: float, cosine: float, share: float) -> None:
-        (score,) = fuse_weighted([_candidate(1, r, cosine)], sum_idf, Weights(share, 1 - share))
+        (score,) = fuse_weighted([Candidate(r, cosine)], sum_idf, Weights(share, 1 - share))
 
         assert 0.0 <= score <= 1.0
 
@@ -92,7 +99,7 @@ class TestWeighted:
     def test_more_words_never_lower_a_score(self, r: float, more: float, cosine: float, share: float) -> None:
         weights = Weights(share, 1 - share)
 
-        less, greater = fuse_weighted([_candidate(1, r, cosine), _candidate(2, r + more, cosine)], 20.0, weights)
+        less, greater = fuse_weighted([Candidate(r, cosine), Candidate(r + more, cosine)], 20.0, weights)
 
         assert greater >= less
 
@@ -104,9 +111,9 @@ class TestWeighted:
 
         said, silent, plain = fuse_weighted(
             [
-                _candidate(1, 4.0, 0.4, user_lines=lines),
-                _candidate(2, 4.0, 0.4, user_lines=()),
-                _candidate(3, 4.0, 0.4),
+                Candidate(4.0, 0.4, user_lines=lines),
+                Candidate(4.0, 0.4, user_lines=()),
+                Candidate(4.0, 0.4),
             ],
             10.0,
             Weights(0.5, 0.5),
@@ -118,15 +125,15 @@ class TestWeighted:
 
 class TestByRank:
     def test_first_in_both_legs_scores_1(self) -> None:
-        fused = fuse_by_rank([_candidate(1, 9.0, 0.9), _candidate(2, 1.0, 0.1)], Weights(0.5, 0.5))
+        fused = fuse_by_rank([Candidate(9.0, 0.9), Candidate(1.0, 0.1)], Weights(0.5, 0.5))
 
         assert fused[0] == pytest.approx(1.0)
         assert 0 < fused[1] < 1
 
     def test_what_a_leg_did_not_find_gets_nothing_from_it(self) -> None:
-        fused = fuse_by_rank([_candidate(1, 0.0, 0.9), _candidate(2, 5.0, None)], Weights(0.7, 0.3))
+        fused = fuse_by_rank([Candidate(0.0, 0.9), Candidate(5.0, None)], Weights(0.7, 0.3))
 
         assert fused == pytest.approx([0.7, 0.3])
 
-    def test_equal_scores_share_a_place(self) -> None:
-        assert places([2.0, 3.0, 2.0, 0.0, 1.0]) == {1: 1, 0: 2, 2: 2, 4: 4}
+    def test_equal_scores_share_a_rank(self) -> None:
+        assert ranks([2.0, 3.0, 2.0, 0.0, 1.0]) == {1: 1, 0: 2, 2: 2, 4: 4}

@@ -1,4 +1,4 @@
-"""The vectors of single words, kept: for embedders that give one for next to nothing."""
+"""A cache of quantized word vectors, for embedders that compute single words at next to no cost."""
 
 from __future__ import annotations
 
@@ -6,24 +6,26 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from memslot_memory_core.search.word_rows import DIMS, STEPS
-
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from memslot_memory_core.search.vocabulary import Vocabulary
+    from memslot.retrieval.vocabulary import Vocabulary
 
     Matrix = NDArray[np.float32]
     Numbers = NDArray[np.intp]
 
+_DIMS = 96
+"""Longer vectors are truncated (Matryoshka): comparing words takes most of a search's time."""
+_STEPS = 127.0
+"""int8 quantization, good to a hundredth of a cosine, so that the words of a large index fit into memory."""
 _LEAST_ROOM = 4096
 _MOST_ASKED = 1000
 _TINY = 1e-30
 
 
 class WordVectors:
-    """How alike words are; `embed` is a provider's own, asked once for each word. Upper case makes no difference."""
+    """Cosines of words, ignoring case; `embed` is called once for each word."""
 
     def __init__(self, embed: Callable[[Sequence[str]], Any]) -> None:
         self._embed = embed
@@ -31,18 +33,17 @@ class WordVectors:
         self._vocabulary: Vocabulary | None = None
         self._rows: NDArray[np.int8] | None = None
         self._scales: Matrix | None = None
-        """By number of the word: what its row is multiplied by to have length 1; 0 for a word without a vector, and
-        less for one that was not asked for yet."""
+        """By word number: the factor that normalizes its row; 0 without a vector, -1 before it is embedded."""
         self._asked: dict[str, Matrix] = {}
 
     def cosines(self, asked: Sequence[str], numbers: Numbers, vocabulary: Vocabulary) -> Matrix:
-        """Each of the vocabulary's words that have these numbers with each asked word."""
+        """Cosines of the vocabulary's words with these numbers (rows) and the asked words (columns)."""
         import numpy
 
         queries = self._unit_rows(asked)
         with self._lock:
             rows, scales = self._look_up(numbers, vocabulary, queries.shape[1])
-        # Dot products by rows, which is twice as fast as by columns.
+        # By rows, which is twice as fast as by columns.
         found = rows.take(numbers, axis=0).astype(numpy.float32) @ queries.T
         found *= scales.take(numbers)[:, numpy.newaxis]
         return found
@@ -50,7 +51,7 @@ class WordVectors:
     def _vectors(self, words: Sequence[str]) -> Matrix:
         import numpy
 
-        return numpy.asarray(self._embed(words), dtype=numpy.float32)[:, :DIMS]
+        return numpy.asarray(self._embed(words), dtype=numpy.float32)[:, :_DIMS]
 
     def _unit_rows(self, asked: Sequence[str]) -> Matrix:
         import numpy
@@ -59,15 +60,15 @@ class WordVectors:
         words = [word.lower() for word in asked]
         new = [word for word in dict.fromkeys(words) if word not in kept]
         if new:
-            rows = rounded(self._vectors(new))
+            rows = _quantized(self._vectors(new))
             lengths = numpy.linalg.norm(rows, axis=1, keepdims=True)
             made = dict(zip(new, rows / numpy.maximum(lengths, _TINY), strict=True))
             kept = {word: row for word, row in kept.items() if len(kept) < _MOST_ASKED or word in words} | made
-            self._asked = kept  # another thread goes on with the one it has
+            self._asked = kept  # other threads keep the one they have
         return numpy.stack([kept[word] for word in words])
 
     def _look_up(self, numbers: Numbers, vocabulary: Vocabulary, dims: int) -> tuple[NDArray[np.int8], Matrix]:
-        """Everything by number; what is learnt later is put behind or into another matrix."""
+        """Rows and scales by word number; grown by copying, so that other threads may go on reading."""
         import numpy
 
         if self._vocabulary is not vocabulary or self._rows is None or self._scales is None:
@@ -75,7 +76,7 @@ class WordVectors:
             self._rows = numpy.empty((0, dims), dtype=numpy.int8)
             self._scales = numpy.empty(0, dtype=numpy.float32)
         if len(vocabulary) > len(self._rows):
-            room = max(_LEAST_ROOM, 2 * len(vocabulary))  # what is never written to takes no memory
+            room = max(_LEAST_ROOM, 2 * len(vocabulary))  # pages never written to take no memory
             rows = numpy.empty((room, dims), dtype=numpy.int8)
             scales = numpy.full(room, -1.0, dtype=numpy.float32)
             rows[: len(self._rows)], scales[: len(self._scales)] = self._rows, self._scales
@@ -90,16 +91,16 @@ class WordVectors:
 
         assert self._rows is not None
         assert self._scales is not None
-        rows = rounded(self._vectors(words))
+        rows = _quantized(self._vectors(words))
         lengths = numpy.linalg.norm(rows, axis=1)
         self._rows[numbers] = rows
         self._scales[numbers] = numpy.where(lengths > 0, 1.0 / numpy.where(lengths > 0, lengths, 1.0), 0.0)
 
 
-def rounded(vectors: Matrix) -> Matrix:
-    """Vectors in whole numbers from -127 to 127 (`word_rows`)."""
+def _quantized(vectors: Matrix) -> Matrix:
+    """Vectors scaled to whole numbers from -127 to 127."""
     import numpy
 
     largest = numpy.abs(vectors).max(axis=1, keepdims=True)
-    rows: Matrix = numpy.rint(vectors * (STEPS / numpy.where(largest > 0, largest, 1.0)))
+    rows: Matrix = numpy.rint(vectors * (_STEPS / numpy.where(largest > 0, largest, 1.0)))
     return rows

@@ -1,20 +1,22 @@
-"""Lines compared with a query word by word, where a similar word counts in part (late interaction)."""
+"""Late interaction: lines are compared with a query word by word, and a similar word counts in part."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from memslot_memory_core.search.matching import Matcher
-from memslot_memory_core.search.vocabulary import LINE_END, Vocabulary
-from memslot_memory_core.search.word_rows import LEAST_COSINE
+from memslot.retrieval.matcher import Matcher
+from memslot.retrieval.vocabulary import LINE_END, Vocabulary
 
 if TYPE_CHECKING:
-    from memslot_memory_core.search.word_vectors import Matrix, Numbers, WordVectors
+    from memslot.retrieval.word_vectors import Matrix, Numbers, WordVectors
+
+_LEAST_COSINE = 0.5
+"""Words below this cosine are unrelated."""
 
 
 class Lines:
-    """Texts as the numbers of their words, one behind the other, of a vocabulary of so many words."""
+    """Texts as one array of word numbers, of a vocabulary of so many words."""
 
     def __init__(self, texts: Sequence[bytes], words: int) -> None:
         import numpy
@@ -22,7 +24,7 @@ class Lines:
         self.read: Numbers = numpy.frombuffer(b"".join(texts), dtype=numpy.uint32)
         self.words = words
         self.ends = numpy.flatnonzero(self.read == LINE_END)
-        """The place behind each line."""
+        """The place of each line end."""
         lengths = numpy.fromiter(map(len, texts), dtype=numpy.intp, count=len(texts)) // 4
         self._last = numpy.searchsorted(self.ends, numpy.cumsum(lengths) - 1)
         self.first = numpy.concatenate(([0], self._last[:-1] + 1))
@@ -34,7 +36,7 @@ class Lines:
         return self._last - self.first + 1
 
     def find(self, wanted: Mapping[int, int]) -> Iterable[tuple[int, int, int, int]]:
-        """The text, the line in it and the place of each wanted word, and which it is."""
+        """Text, line in it, place and number of each wanted word."""
         import numpy
 
         is_wanted = numpy.zeros(self.words, dtype=bool)
@@ -49,13 +51,13 @@ class Lines:
 def similar_shares(
     lines: Lines, bits: Mapping[int, int], matcher: Matcher, words: WordVectors, vocabulary: Vocabulary
 ) -> list[tuple[list[float], float]]:
-    """For each text the share of each line and that of the best three in a row."""
+    """For each text the share of each line, and of the best window."""
     import numpy
 
     best = _best_by_line(lines, _likeness(lines, bits, matcher, words, vocabulary))
     weights = numpy.array(matcher.weights, dtype=numpy.float32) / matcher.total
     shares = numpy.minimum(1.0, best @ weights).tolist()
-    # Blank lines do not stand between others.
+    # Blank lines don't separate others.
     filled = numpy.diff(lines.ends, prepend=-1) > 1
     owner = numpy.repeat(numpy.arange(len(lines.first)), lines.counts)
     windows = numpy.zeros(len(filled), dtype=numpy.float32)
@@ -68,7 +70,7 @@ def similar_shares(
 
 
 def _best_by_line(lines: Lines, like: _Like) -> Matrix:
-    """Lines by terms: how like its term the most similar word of the line is."""
+    """Lines by terms: the likeness of the most similar word in the line."""
     import numpy
 
     columns = like.row[lines.read]
@@ -82,7 +84,7 @@ def _best_by_line(lines: Lines, like: _Like) -> Matrix:
 
 
 class _Like(NamedTuple):
-    """Words by terms, of those words that are like any; `row` says by a word's number where, -1 for all others."""
+    """Words by terms, for words similar to any term; `row` maps a word's number to its row, or -1."""
 
     likeness: Matrix
     row: Numbers
@@ -91,7 +93,7 @@ class _Like(NamedTuple):
 def _likeness(
     lines: Lines, bits: Mapping[int, int], matcher: Matcher, words: WordVectors, vocabulary: Vocabulary
 ) -> _Like:
-    """1 where the word is the term, else the square of their cosine, as far as that is more than chance."""
+    """1 where the word is the term, else the squared cosine, or 0 below `_LEAST_COSINE`."""
     import numpy
 
     is_met = numpy.zeros(lines.words, dtype=bool)
@@ -104,9 +106,9 @@ def _likeness(
     numbers, terms = numpy.array(same, dtype=numpy.intp).reshape(-1, 2).T
     is_here = is_met[numbers]
     cosines[numpy.searchsorted(met, numbers[is_here]), terms[is_here]] = 1.0
-    alike = numpy.flatnonzero((cosines >= LEAST_COSINE).any(axis=1))
+    alike = numpy.flatnonzero((cosines >= _LEAST_COSINE).any(axis=1))
     likeness = cosines[alike]
-    likeness[likeness < LEAST_COSINE] = 0.0
+    likeness[likeness < _LEAST_COSINE] = 0.0
     numpy.minimum(likeness, 1.0, out=likeness)
     row = numpy.full(lines.words, -1, dtype=numpy.intp)
     row[met[alike]] = numpy.arange(len(alike))
@@ -114,7 +116,7 @@ def _likeness(
 
 
 def _with_followers(best: Matrix, owner: Numbers) -> Matrix:
-    """Each line together with the two after it, as far as they belong to the same text."""
+    """Each line merged with the two after it in the same text."""
     import numpy
 
     joined = best.copy()

@@ -1,4 +1,4 @@
-"""Words that say nothing about a topic, by language: lower case, without diacritics, as the tokenizer leaves them."""
+"""Stop words by language: lower case, without diacritics, as tokenizers leave them."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ LATIN: dict[str, frozenset[str]] = {
 }
 OTHER: frozenset[str] = frozenset(_RUSSIAN.split()) | frozenset(_ARABIC.split())
 
-# Chinese and Japanese have no spaces, so their stop words are cut out of a run where they stand.
+# Chinese and Japanese have no spaces: a run is cut at its stop words.
 _CHINESE = """
 什么 什麼 甚麼 啥 什么时候 什麼時候 什么地方 什麼地方 怎么 怎麼 怎样 怎樣 怎么样 怎麼樣 为什么 為什麼 为何 為何 如何
 咋 哪里 哪裡 哪裏 哪儿 哪兒 哪些 哪 谁 誰 多少 多久 多大 多长 多長 多高 多远 多遠 多重 多宽 多寬 多深 多快 多长时间
@@ -98,7 +98,7 @@ _ASKED_CHINESE = (
     "(?:[几幾]|哪一?)"
     "[个個天点點号號岁歲次年月位名条條颗顆部种種本首只隻边邊座款家份台辆輛间間件张張层層栋棟针針楼樓秒分周]"
 )
-"""How many of something, which of them: the question's own word, never the answer's."""
+"""Interrogatives with a counter word: how many, which one."""
 _JAPANESE = """
 です でした でしょう ました ましたか ます ますか ません ませんでした ください について に関して という といった どこ
 だれ いつ なに なん どう どの どれ どんな どちら どっち なぜ どうして どうやって いくつ いくら どのくらい どれくらい
@@ -107,7 +107,7 @@ _JAPANESE = """
 ですか かな だっけ っけ 何 誰 私 僕 俺 彼 彼女
 """
 _DOING = "しました|します|した|して|する"
-"""To do what the noun before it says: 電話した. After a single kanji it is the end of a verb: 話した."""
+"""The light verb する after a noun (電話した). After a single kanji it is the end of a verb (話した)."""
 _ASKED_JAPANESE = "何[人時日年月回度個番枚歳件冊本点円品部名通号分秒杯匹台軒階](?![一-鿿])"
 _HIRAGANA_WORDS = """
 くらい ぐらい だけ ほど しか ばかり など さま たち なかった ない なら ある あった いる いた なる なった なって いい
@@ -118,17 +118,16 @@ _HIRAGANA_WORDS = """
 または および もし やっぱり やはり ずっと いつも たくさん あり おり なり
 """
 HIRAGANA_WORDS: frozenset[str] = frozenset(_HIRAGANA_WORDS.split())
-"""Words in hiragana that carry no topic. Only a stretch that is no more than one of these is left out: the same
-letters may begin another word."""
+"""Function words in hiragana. Only whole spans of them are dropped: the same letters may begin another word."""
 PARTICLES = "はをがにのでともへやかねよ"
 _HIRAGANA, _KANA = "ぁ-ゖ", "ぁ-ヿ"
 WEAK: frozenset[str] = frozenset("はをがにのでともへやかねよたてしいるれさますだなっ은는이가을를에의도로와과만")
-"""Letters of which a pair says nothing, though one of them inside a word may."""
+"""Letters that carry no meaning as a pair, though one inside a word may."""
 WEAK_IN_CHINESE: frozenset[str] = WEAK | frozenset(
     "的了吗嗎呢吧啊呀嘛么麼我你您他她它是这這那在有和与與及或就都也很还還把被让讓给給从從到对對向之于於而其着著过過不没沒能想"
     "说說去来來几幾个個会會要得再最太更又才上下里裡内內外中后後前时時做用由每该該吃看当當成出起"
 )
-"""The same in Chinese. In Japanese most of these letters are parts of words."""
+"""The same for Chinese. In Japanese most of these are parts of words."""
 _LIGHT_CHINESE = """
 现在 後來 后来 问题 問題 东西 東西 事情 时候 時候 时间 時間 地方 可以 可能 需要 应该 應該 打算 知道 觉得 覺得 大概
 一共 总共 總共 最后 最後 最近 以前 以后 以後 目前 特别 特別 一点 一些 有点 已经 已經 正在 开始 開始 结果 結果 情况
@@ -150,10 +149,10 @@ _LIGHT_KOREAN = """
 가장 모두 전부 정도 경우 상황 문제 결국 기간 조건 의미 종류 특징 원리 효과 영향 역할 관계 순서 규칙 목적 대상 상태 사정
 길이 높이 깊이 크기 방식 까닭 직업
 """
-LIGHT: frozenset[str] = frozenset(f"{_LIGHT_CHINESE}{_LIGHT_JAPANESE}{_LIGHT_KOREAN}".split())
-"""Words so common in any notes that having or missing them says little, and those by which a question names what it
-wants to know of its topic (length, meaning, job); a small index cannot know that. In Japanese also the times that are
-counted from the day of writing: who asks later calls them otherwise."""
+LIGHT_WORDS: frozenset[str] = frozenset(f"{_LIGHT_CHINESE}{_LIGHT_JAPANESE}{_LIGHT_KOREAN}".split())
+"""Content words of low information: common in any notes, or naming the attribute a question asks for (length, meaning,
+job). A small index has too few documents for IDF to show it. Includes relative times (last week), which a later question
+words differently."""
 
 _KOREAN_WORDS = """
 무엇 무엇을 무엇이 무엇인가 무엇으로 뭐 뭐가 뭐를 뭘 뭔가 뭐야 뭐지 뭐였어 뭐였지 뭔지 무슨 어디 어디서 어디에
@@ -186,10 +185,10 @@ KOREAN_ENDINGS: tuple[str, ...] = tuple(
 
 @cache
 def cuts() -> re.Pattern[str]:
-    """Where a Chinese or Japanese run is cut: at words that carry no topic."""
+    """Matches the stop words at which a Chinese or Japanese run is cut."""
     words = sorted({*_CHINESE.split(), *_JAPANESE.split()}, key=lambda word: (-len(word), word))
-    # A particle stands beside another script, at an end, or before such a word; between hiragana it is as often part
-    # of a word.
+    # A particle stands beside another script, at an end, or before a stop word; between hiragana it may be part of a
+    # word.
     asking = "|".join([*(word for word in words if re.match(f"[{_HIRAGANA}]{{2}}", word)), _DOING])
     doing = f"(?<![{_KANA}][^{_KANA}])(?<!^[^{_KANA}])(?:{_DOING})"
     particle = f"(?<![{_HIRAGANA}])[{PARTICLES}]|[{PARTICLES}](?![{_HIRAGANA}])|[{PARTICLES}](?={asking})"
@@ -197,9 +196,9 @@ def cuts() -> re.Pattern[str]:
 
 
 def latin_stop_words(words: list[str]) -> frozenset[str]:
-    """The stop words to apply to a query: those of the language it is in, English unless others are clearly more.
+    """The stop words of the language a query is in: English unless another language clearly has more matches.
 
-    One list of all languages would take the English words `war`, `hat`, `sin`, `son` or `die` out of a query.
+    One list for all languages would drop the English words `war`, `hat`, `sin`, `son` and `die`.
     """
     best = "en"
     most = sum(word in LATIN["en"] for word in words)

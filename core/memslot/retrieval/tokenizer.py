@@ -1,0 +1,69 @@
+"""Tokenizers: how a text is split into words, and words into stems.
+
+A memory whose index stems by itself passes its own tokenizer, so that a query is read exactly as the index reads
+texts. `UNICODE_TOKENIZER` is for everybody else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple, Protocol
+from unicodedata import normalize
+
+from memslot.retrieval.scripts import SIGNS
+
+
+class Token(NamedTuple):
+    """A word of a text: its place in characters, its folded spelling and its stem."""
+
+    start: int
+    end: int
+    word: str
+    stem: str
+
+
+class Tokenizer(Protocol):
+    """Splits text that `fold` and `spread` have prepared. Must be thread-safe and hashable."""
+
+    def tokens(self, text: str) -> Sequence[Token]:
+        """The words of a text with their places."""
+
+    def stems(self, text: str) -> list[str]:
+        """The stems alone, in order."""
+
+
+class UnicodeTokenizer:
+    """Words of letters and digits, lower case and without diacritics; a word is its own stem."""
+
+    def tokens(self, text: str) -> Sequence[Token]:
+        found = []
+        for match in _word().finditer(text):
+            word = _plain(match[0])
+            if word:
+                found.append(Token(match.start(), match.end(), word, word))
+        return found
+
+    def stems(self, text: str) -> list[str]:
+        return _word().findall(_plain(text))
+
+
+UNICODE_TOKENIZER = UnicodeTokenizer()
+"""The tokenizer where none is named."""
+
+
+@cache
+def _word() -> re.Pattern[str]:
+    # \w has no combining marks: Indic words would fall apart at each vowel sign. The dandas are punctuation.
+    return re.compile(f"(?:[^\\W_]|[\u0300-\u036f\u0900-\u0963\u0966-\u0dff{SIGNS}])+")
+
+
+@cache
+def _diacritics() -> re.Pattern[str]:
+    return re.compile("(?<=[a-z])[\u0300-\u036f]+")  # й is a letter of its own
+
+
+def _plain(text: str) -> str:
+    text = text.lower()
+    return text if text.isascii() else normalize("NFC", _diacritics().sub("", normalize("NFD", text)))
