@@ -151,7 +151,7 @@ _LIGHT_KOREAN = """
 """
 LIGHT_WORDS: frozenset[str] = frozenset(f"{_LIGHT_CHINESE}{_LIGHT_JAPANESE}{_LIGHT_KOREAN}".split())
 """Content words of low information: common in any notes, or naming the attribute a question asks for (length, meaning,
-job). A small index has too few documents for IDF to show it. Includes relative times (last week), which a later question
+job). IDF cannot show that in a small index. Includes relative times (last week), which a later question
 words differently."""
 
 _KOREAN_WORDS = """
