@@ -32,6 +32,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "commands": commands.render,
     "plugin-commands": lambda: commands.render_of_plugins(ROOT / "plugins"),
     "api": api.render,
+    "retrieval-api": api.render_retrieval,
 }
 _PART = re.compile(r"(<!-- generated: (?P<name>[a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 

@@ -1,4 +1,4 @@
-"""The public names of `memslot`, each with what its docstring says first."""
+"""The public names of `memslot` and `memslot.retrieval`, each with the first line of its docstring."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 import memslot
+import memslot.retrieval
 from memslot.config.section import Section
 
 from parts import attributes, signatures
@@ -24,15 +25,24 @@ def render() -> str:
     unknown = attributes.ABOUT.keys() - set(memslot.__all__)
     if unknown:
         raise SystemExit(f"docs/parts/attributes.py speaks of what is not public: {', '.join(sorted(unknown))}")
-    return "\n\n".join(_entry(name) for name in sorted(memslot.__all__, key=lambda name: name.lower().strip("_")))
+    return _entries(memslot)
 
 
-def _entry(name: str) -> str:
-    value: Any = getattr(memslot, name)
+def render_retrieval() -> str:
+    return _entries(memslot.retrieval)
+
+
+def _entries(facade: ModuleType) -> str:
+    names = sorted(facade.__all__, key=lambda name: name.lower().strip("_"))
+    return "\n\n".join(_entry(facade, name) for name in names)
+
+
+def _entry(facade: ModuleType, name: str) -> str:
+    value: Any = getattr(facade, name)
     parts = [f"### {name}"]
     if name in _ELSEWHERE:
         return "\n\n".join([*parts, _ELSEWHERE[name]])
-    home = _home_of(name, value)
+    home = _home_of(facade, name, value)
     tree = signatures.parse(home)
     node = _definition(tree, name)
     if node is not None:
@@ -50,15 +60,15 @@ def _entry(name: str) -> str:
     else:
         parts.append(signatures.first_line(signatures.attribute_docs(tree).get(name)))
     if not parts[-1]:
-        raise SystemExit(f"memslot.{name} has no docstring")
+        raise SystemExit(f"{facade.__name__}.{name} has no docstring")
     return "\n\n".join(parts)
 
 
-def _home_of(name: str, value: Any) -> ModuleType:
+def _home_of(facade: ModuleType, name: str, value: Any) -> ModuleType:
     module = getattr(value, "__module__", None)
     if isinstance(value, type) or inspect.isfunction(value):
         return sys.modules[str(module)]
-    return importlib.import_module(f"memslot.{memslot._HOME_OF[name]}")
+    return importlib.import_module(f"{facade.__name__}.{facade._HOME_OF[name]}")
 
 
 def _definition(tree: ast.Module, name: str) -> ast.ClassDef | ast.FunctionDef | None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from pathlib import Path
+from types import ModuleType
 
 import memslot
 import memslot.errors
+import memslot.retrieval
 import pytest
 
 PUBLIC = [
@@ -130,32 +133,78 @@ PUBLIC = [
     "write_file",
 ]
 
+RETRIEVAL = [
+    "DateRange",
+    "Evidence",
+    "GAP",
+    "LIGHT_WORDS",
+    "LegScores",
+    "Matcher",
+    "QuerySpan",
+    "QueryTerms",
+    "Segmentation",
+    "Shortlist",
+    "Snippet",
+    "Term",
+    "Token",
+    "Tokenizer",
+    "UNICODE_TOKENIZER",
+    "UserLine",
+    "WeightedTerm",
+    "Weights",
+    "WordVectors",
+    "choose_weights",
+    "closeness_to_dates",
+    "diversify",
+    "find_dates",
+    "fold",
+    "fuse_by_rank",
+    "fuse_weighted",
+    "gather_evidence",
+    "index_text",
+    "is_foreign",
+    "make_snippet",
+    "query_terms",
+    "ranks",
+    "script_of",
+    "segment",
+    "stems",
+    "stems_to_count",
+    "text_score",
+]
+
 
 def test_public_names_are_exactly_these() -> None:
     assert sorted(memslot.__all__) == sorted(PUBLIC)
+    assert sorted(memslot.retrieval.__all__) == sorted(RETRIEVAL)
 
 
 def test_dir_lists_the_public_names_only() -> None:
     assert dir(memslot) == sorted(PUBLIC)
+    assert dir(memslot.retrieval) == sorted(RETRIEVAL)
 
 
-def test_public_names_can_be_imported() -> None:
+@pytest.mark.parametrize(("facade", "names"), [(memslot, PUBLIC), (memslot.retrieval, RETRIEVAL)])
+def test_public_names_can_be_imported(facade: ModuleType, names: list[str]) -> None:
     namespace: dict[str, object] = {}
-    exec(f"from memslot import {', '.join(PUBLIC)}", namespace)  # noqa: S102  what a person writes
-    assert {name: namespace[name] is getattr(memslot, name) for name in PUBLIC} == dict.fromkeys(PUBLIC, True)
+    exec(f"from {facade.__name__} import {', '.join(names)}", namespace)  # noqa: S102  what a person writes
+    assert {name: namespace[name] is getattr(facade, name) for name in names} == dict.fromkeys(names, True)
 
 
 def test_an_unknown_name_says_so() -> None:
     with pytest.raises(AttributeError, match="'memslot' has no attribute 'Hots'"):
         memslot.Hots  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match=r"'memslot\.retrieval' has no attribute 'Mather'"):
+        memslot.retrieval.Mather  # type: ignore[attr-defined]
 
 
-def test_type_checkers_see_the_names_that_are_there() -> None:
+@pytest.mark.parametrize(("facade", "names"), [(memslot, PUBLIC), (memslot.retrieval, RETRIEVAL)])
+def test_type_checkers_see_the_names_that_are_there(facade: ModuleType, names: list[str]) -> None:
     """The block for type checkers repeats the names; it must not fall behind."""
-    source = (memslot.__file__ and open(memslot.__file__, encoding="utf-8").read()) or ""  # noqa: PTH123, SIM115
+    source = Path(str(facade.__file__)).read_text(encoding="utf-8")
     seen = re.findall(r"import (\w+) as \1$", source, re.MULTILINE)
 
-    assert sorted([*seen, "__version__"]) == sorted(PUBLIC)
+    assert sorted(seen) == sorted(set(names) - {"__version__"})
 
 
 def _imported_by(statement: str) -> set[str]:
@@ -173,6 +222,7 @@ HEAVY = {"pydantic", "pydantic_core", "pluggy", "click", "rich", "numpy", "jsons
         "import memslot",
         "from memslot import MemslotError, HookError",
         "from memslot import fence, redact, strip_recalled",
+        "from memslot.retrieval import WordVectors, find_dates, fuse_weighted, make_snippet, query_terms",
     ],
 )
 def test_import_brings_nothing_heavy(statement: str) -> None:

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from memslot.retrieval.scripts import fold as fold
     from memslot.retrieval.scripts import is_foreign as is_foreign
     from memslot.retrieval.scripts import script_of as script_of
-    from memslot.retrieval.scripts import unspaced as unspaced
     from memslot.retrieval.snippets import GAP as GAP
     from memslot.retrieval.snippets import Snippet as Snippet
     from memslot.retrieval.snippets import make_snippet as make_snippet
@@ -67,7 +66,7 @@ _HOMES = {
         "text_score",
     ],
     "matcher": ["Matcher", "WeightedTerm"],
-    "scripts": ["fold", "is_foreign", "script_of", "unspaced"],
+    "scripts": ["fold", "is_foreign", "script_of"],
     "snippets": ["GAP", "Snippet", "make_snippet"],
     "stop_words": ["LIGHT_WORDS"],
     "terms": ["QueryTerms", "Term", "index_text", "query_terms", "stems"],

@@ -149,7 +149,7 @@ _LIGHT_KOREAN = """
 가장 모두 전부 정도 경우 상황 문제 결국 기간 조건 의미 종류 특징 원리 효과 영향 역할 관계 순서 규칙 목적 대상 상태 사정
 길이 높이 깊이 크기 방식 까닭 직업
 """
-LIGHT_WORDS: frozenset[str] = frozenset(f"{_LIGHT_CHINESE}{_LIGHT_JAPANESE}{_LIGHT_KOREAN}".split())
+LIGHT_WORDS = frozenset(f"{_LIGHT_CHINESE}{_LIGHT_JAPANESE}{_LIGHT_KOREAN}".split())
 """Content words of low information: common in any notes, or naming the attribute a question asks for (length, meaning,
 job). IDF cannot show that in a small index. Includes relative times (last week), which a later question
 words differently."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from memslot_memory_lancedb.embedding.scripts import is_foreign, script_of
 from memslot_memory_lancedb.memory import LanceMemory
 from memslot_memory_lancedb.store.words import MAX_TERMS, score_words, terms_of
 
@@ -65,17 +64,3 @@ def test_a_part_of_a_word_is_no_word(make_memory: MakeMemory) -> None:
 def test_a_memory_that_holds_every_word_scores_one() -> None:
     assert score_words("My doctor's name is Novak", {"dentist": 2.0, "novak": 3.0}) == pytest.approx(0.6)
     assert score_words("The dentist Novak", {"dentist": 2.0, "novak": 3.0}) == 1.0
-
-
-def test_scripts_have_their_unicode_names() -> None:
-    names = {character: script_of(character) for character in "aé中あアж한Ａ"}
-    assert list(names.values()) == ["LATIN", "LATIN", "HAN", "HIRAGANA", "KATAKANA", "CYRILLIC", "HANGUL", "LATIN"]
-
-
-def test_a_text_is_foreign_where_most_of_its_letters_are() -> None:
-    latin = frozenset({"LATIN"})
-    assert is_foreign("我喜欢喝茶", latin)
-    assert is_foreign("Я люблю чай", latin)
-    assert not is_foreign("I like 茶", latin)
-    assert not is_foreign("12345 !?", latin)
-    assert not is_foreign("我喜欢喝茶", None)

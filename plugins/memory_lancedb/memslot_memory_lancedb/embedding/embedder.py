@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memslot import EmbeddingCancelledError, EmbeddingPipeline, MemslotError, SearchAdvice, Selection, one_line
+from memslot.retrieval import is_foreign
 
 from memslot_memory_lancedb.embedding.identity import Identity
-from memslot_memory_lancedb.embedding.scripts import is_foreign
 
 if TYPE_CHECKING:
     from memslot_memory_lancedb.store.schema import Vector
