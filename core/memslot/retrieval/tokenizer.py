@@ -46,7 +46,9 @@ class UnicodeTokenizer:
         return found
 
     def stems(self, text: str) -> list[str]:
-        return _word().findall(_plain(text))
+        if text.isascii():
+            return _word().findall(text.lower())
+        return [word for word in map(_plain, _word().findall(text)) if word]
 
 
 UNICODE_TOKENIZER = UnicodeTokenizer()
