@@ -100,6 +100,7 @@ if TYPE_CHECKING:
     from memslot.plugins.config_file import ConfigFile as ConfigFile
     from memslot.plugins.context import PluginContext as PluginContext
     from memslot.plugins.hints import install_command as install_command
+    from memslot.redaction.mask import SecretMask as SecretMask
     from memslot.redaction.redact import find_secrets as find_secrets
     from memslot.redaction.redact import redact as redact
     from memslot.redaction.redact import redact_lines as redact_lines
@@ -197,6 +198,7 @@ _HOMES = {
     "memory.fence": ["fence", "strip_recalled"],
     "invisible": ["visible"],
     "plugins.context": ["PluginContext"],
+    "redaction.mask": ["SecretMask"],
     "redaction.redact": ["find_secrets", "redact", "redact_lines"],
     "plugins.config_file": ["ConfigFile"],
     "plugins.hints": ["install_command"],

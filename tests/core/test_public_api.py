@@ -78,6 +78,7 @@ PUBLIC = [
     "ProviderRefusedError",
     "RunInfo",
     "SearchAdvice",
+    "SecretMask",
     "Selection",
     "Session",
     "SessionError",

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Collection
 from typing import Any
 
 from memslot.config.keypath import KeyPath, format_key
+from memslot.redaction.mask import MASKED, SecretMask, is_reference
 from memslot.redaction.names import is_secret_name
-from memslot.redaction.redact import find_secrets
 
-HIDDEN = "***"
+HIDDEN = MASKED
 LONGEST = 60
-
-# A setting is shown to people: what begins like a key is hidden even where it is too short to be one.
-_BEGINS_LIKE_ONE = re.compile(
-    r"(?i:bearer )\s*\S+|\b(?:sk|pk|rk|ghp|gho|pat|xox[abprs])[-_][A-Za-z0-9]\S*"
-    r"|AIza\S*|\beyJ\S*"
-)
-_QUERY_VALUE = re.compile(r"(?<=[?&])([^=&#\s]{1,64})=([^&#\s]+)")
-_QUERY_NAMES = ("key", "sig", "signature", "auth", "code", "pwd", "pass")
+_mask = SecretMask()
 
 
 def is_secret_key(path: KeyPath) -> bool:
@@ -29,21 +21,6 @@ def is_secret_key(path: KeyPath) -> bool:
     if any(name.lower() == "headers" for name in names[:-1]):
         return True
     return any(is_secret_name(name) for name in names)
-
-
-def without_secrets(text: str) -> str:
-    """A text with `***` for every secret in it: keys put where none belongs, passwords and keys inside URLs."""
-    for start, end in reversed(find_secrets(text)):
-        text = text[:start] + HIDDEN + text[end:]
-    text = _BEGINS_LIKE_ONE.sub(HIDDEN, text)
-    if "://" in text:
-        text = _QUERY_VALUE.sub(_hide_query_value, text)
-    return text
-
-
-def _hide_query_value(match: re.Match[str]) -> str:
-    is_secret = match[1].lower() in _QUERY_NAMES or is_secret_name(match[1])
-    return f"{match[1]}={_reference_or_hidden(match[2])}" if is_secret else match[0]
 
 
 def shown(value: Any, path: KeyPath, *, hide: bool = False) -> str:
@@ -55,7 +32,7 @@ def shown(value: Any, path: KeyPath, *, hide: bool = False) -> str:
     if value is not None and not isinstance(value, bool) and (hide or is_secret_key(path)):
         return HIDDEN
     if isinstance(value, str):
-        value = without_secrets(value)
+        value = _mask(value)
     try:
         text = json.dumps(value, ensure_ascii=False, default=str)
     except ValueError:  # an integer with more digits than Python is willing to print
@@ -73,11 +50,9 @@ def masked(tree: Any, path: KeyPath = (), *, also: Collection[str] = ()) -> Any:
     if isinstance(tree, list | tuple):
         return [masked(value, (*path, index), also=also) for index, value in enumerate(tree)]
     if isinstance(tree, str) and tree:
-        return _reference_or_hidden(tree) if is_secret_key(path) else without_secrets(tree)
+        return _reference_or_hidden(tree) if is_secret_key(path) else _mask(tree)
     return tree
 
 
 def _reference_or_hidden(value: Any) -> str:
-    """`${NAME}` names a secret and does not hold it."""
-    is_reference = isinstance(value, str) and re.fullmatch(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}", value)
-    return str(value) if is_reference else HIDDEN
+    return value if isinstance(value, str) and is_reference(value) else HIDDEN

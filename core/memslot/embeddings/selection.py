@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from memslot.diagnostics import describe_error
 from memslot.embeddings.contract import EmbeddingProvider, EmbeddingProviderSpec, ProviderOptions, misfit
 from memslot.errors import NameClashError, UnknownProviderError
+from memslot.redaction.mask import SecretMask
 from memslot.text import one_line
 from memslot.threads import call_within
 
@@ -195,9 +196,6 @@ def _fault(error: BaseException, options: ProviderOptions) -> str:
 
 def _hide(text: str, options: ProviderOptions) -> str:
     """Keep keys out of messages, whatever a provider puts into its errors."""
-    secrets = [options.api_key, *options.headers.values()]
+    secrets = [options.api_key or "", *options.headers.values()]
     secrets += [value for name, value in options.env.items() if name.endswith(("_KEY", "_TOKEN", "_SECRET"))]
-    for secret in secrets:
-        if secret and len(secret) >= 8:
-            text = text.replace(secret, "***")
-    return text
+    return SecretMask(secret for secret in secrets if len(secret) >= 8)(text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memslot.redaction.spans import find
+from memslot.redaction.spans import find, replaced
 
 REDACTED = "[redacted]"
 
@@ -16,7 +16,7 @@ def find_secrets(text: str) -> list[tuple[int, int]]:
 
 def redact(text: str) -> str:
     """Replace keys, tokens, private keys and passwords; everything else stays as it is."""
-    return _replace(text, REDACTED)
+    return replaced(text, find(text), REDACTED)
 
 
 def redact_lines(lines: Sequence[str]) -> list[str]:
@@ -43,15 +43,3 @@ def redact_lines(lines: Sequence[str]) -> list[str]:
         cleaned.append("".join(kept))
         start = end + 1
     return cleaned
-
-
-def _replace(text: str, mark: str) -> str:
-    spans = find(text)
-    if not spans:
-        return text
-    kept, at = list[str](), 0
-    for start, end in spans:
-        kept += text[at:start], mark
-        at = end
-    kept.append(text[at:])
-    return "".join(kept)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from memslot.redaction import names
 from memslot.redaction.named import find_named
@@ -24,7 +24,7 @@ def find(text: str) -> list[Span]:
     long_words = " ".join([word for word in text.split() if len(word) >= _SHORTEST_TOKEN])
     folded = fold(text)
     pattern = names.pattern(folded)
-    found = sorted(
+    return merged(
         (
             *(_tokens(text, long_words) if long_words else ()),
             *find_shapes(text, long_words),
@@ -34,13 +34,26 @@ def find(text: str) -> list[Span]:
             *(find_in_tables(text, pattern) if pattern is not None else ()),
         )
     )
-    merged: list[Span] = []
-    for start, end in found:
-        if merged and start <= merged[-1][1]:
-            merged[-1] = merged[-1][0], max(end, merged[-1][1])
+
+
+def merged(spans: Iterable[Span]) -> list[Span]:
+    """The spans in order, those that touch as one."""
+    joined: list[Span] = []
+    for start, end in sorted(spans):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = joined[-1][0], max(end, joined[-1][1])
         elif end > start:
-            merged.append((start, end))
-    return merged
+            joined.append((start, end))
+    return joined
+
+
+def replaced(text: str, spans: Iterable[Span], mark: str) -> str:
+    kept, at = list[str](), 0
+    for start, end in spans:
+        kept += text[at:start], mark
+        at = end
+    kept.append(text[at:])
+    return "".join(kept)
 
 
 def _tokens(text: str, long_words: str) -> Iterator[Span]:

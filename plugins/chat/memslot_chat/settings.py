@@ -6,9 +6,9 @@ import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-from urllib.parse import quote, unquote, urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
-from memslot import redact
+from memslot import SecretMask
 
 from memslot_chat.errors import ChatSettingsError
 
@@ -24,9 +24,6 @@ _HOW = """
     memslot config set agents.defaults.baseUrl http://localhost:11434/v1
     memslot config set agents.defaults.model qwen3"""
 _PATH = "/chat/completions"
-_REDACTED = "[redacted]"
-_PIECE = 8
-"""A server that shortens a key when it names it shows about this much of it at a time."""
 
 
 @dataclass(frozen=True)
@@ -66,26 +63,7 @@ class Service:
 
     def hide(self, text: str) -> str:
         """A text without the key, without longer pieces of it, and without whatever else looks like one."""
-        parts = urlsplit(self.base_url)
-        for secret in {self.key or "", unquote(parts.password or "")} - {""}:
-            for form in (secret, quote(secret, safe="")):
-                text = _without(text, form)
-        return redact(text)
-
-
-def _without(text: str, secret: str) -> str:
-    text = text.replace(secret, _REDACTED) if len(secret) >= 4 else text
-    at = 0
-    while at <= len(text) - _PIECE:
-        if text[at : at + _PIECE] not in secret:
-            at += 1
-            continue
-        end = at + _PIECE
-        while end < len(text) and text[at : end + 1] in secret:
-            end += 1
-        text = text[:at] + _REDACTED + text[end:]
-        at += len(_REDACTED)
-    return text
+        return SecretMask([self.key or "", unquote(urlsplit(self.base_url).password or "")])(text)
 
 
 @dataclass(frozen=True)

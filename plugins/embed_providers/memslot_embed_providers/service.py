@@ -8,9 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from memslot import ProviderError, ProviderOptions, ProviderRefusedError
-
-from memslot_embed_providers.hiding import Hider
+from memslot import ProviderError, ProviderOptions, ProviderRefusedError, SecretMask
 
 _AUTH_WORDS = ("auth", "key", "token", "secret", "cookie")
 _NAME_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~")
@@ -25,7 +23,7 @@ class Service:
     address: str
     key: str | None = field(repr=False)
     headers: Mapping[str, str] = field(repr=False)
-    hide: Hider = field(repr=False)
+    hide: SecretMask = field(repr=False)
     key_hint: str = field(default="", repr=False)
 
     def __str__(self) -> str:
@@ -47,7 +45,7 @@ def describe_service(
     hidden = [value for header, value in options.headers.items() if is_secret_header(header)]
     hidden += [value.split()[-1] for value in hidden if value.split()]
     hint = f"check {' or '.join(key_names)}, or memorySearch.remote.apiKey" if key_names else ""
-    return Service(name, base_url, shown, key, dict(options.headers), Hider([key or "", password, *hidden]), hint)
+    return Service(name, base_url, shown, key, dict(options.headers), SecretMask([key or "", password, *hidden]), hint)
 
 
 def find_key(options: ProviderOptions, names: tuple[str, ...]) -> str | None:

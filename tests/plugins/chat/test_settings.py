@@ -82,7 +82,7 @@ def test_keys_and_pieces_of_them_are_hidden() -> None:
 
     for leak in ("qwertyuiop-asdfghjkl", "qwertyui…", "bad key: uiop-asdf***", "pass s3cretpass"):
         hidden = service.hide(f"said {leak} here")
-        assert "[redacted]" in hidden
+        assert "***" in hidden
         assert "qwertyui" not in hidden
         assert "uiop-asdf" not in hidden
         assert "s3cretpass" not in hidden

@@ -65,6 +65,8 @@ class TestStore:
         block = "<relevant-memories>\n- something old\n</relevant-memories>"
         stored = ask(host, "memory_store", text=f"{block} The API key is api_key=abcdef1234567890 for staging")
         assert "abcdef1234567890" not in stored["text"]
+        assert stored["redacted"] == 1
+        assert "[redacted]" in stored["notice"]
         assert "something old" not in stored["text"]
 
     def test_a_text_with_nothing_in_it_is_refused(self, open_host: OpenHost) -> None:

@@ -1,0 +1,59 @@
+"""Masks secrets in settings and error messages, where showing too little is better than showing a key."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from urllib.parse import quote
+
+from memslot.redaction.names import is_secret_name
+from memslot.redaction.spans import Span, find, merged, replaced
+
+MASKED = "***"
+_SHORTEST, _PIECE = 4, 8  # a server that names a shortened key shows about eight characters of it
+# Looser than redaction: what begins like a key is masked even if it's too short to be one.
+_BEGINS_LIKE_ONE = re.compile(
+    r"(?i:bearer )\s*\S+|\b(?:sk|pk|rk|ghp|gho|pat|xox[abprs])[-_][A-Za-z0-9]\S*"
+    r"|AIza\S*|\beyJ\S*"
+)
+_QUERY_VALUE = re.compile(r"[?&]([^=&#\s]{1,64})=([^&#\s]+)")
+_QUERY_NAMES = ("key", "sig", "signature", "auth", "code", "pwd", "pass")
+_REFERENCE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
+
+
+class SecretMask:
+    """Replaces known secrets, pieces of them and whatever looks like a secret with `***`."""
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        known = {form for secret in secrets for form in (secret, quote(secret, safe=""))}
+        self._short = {secret for secret in known if _SHORTEST <= len(secret) < _PIECE}
+        self._pieces = {secret[i : i + _PIECE] for secret in known for i in range(len(secret) - _PIECE + 1)}
+
+    def __call__(self, text: str) -> str:
+        spans = [*self._known(text), *find(text), *(match.span() for match in _BEGINS_LIKE_ONE.finditer(text))]
+        if "://" in text:
+            spans += _query_values(text)
+        return replaced(text, merged(spans), MASKED)
+
+    def __repr__(self) -> str:
+        return "<SecretMask>"
+
+    def _known(self, text: str) -> Iterator[Span]:
+        for secret in self._short:
+            yield from (match.span() for match in re.finditer(re.escape(secret), text))
+        if self._pieces:
+            for i in range(len(text) - _PIECE + 1):
+                if text[i : i + _PIECE] in self._pieces:
+                    yield i, i + _PIECE
+
+
+def is_reference(value: str) -> bool:
+    """Whether a value is `${NAME}`, which names a secret and doesn't hold it."""
+    return _REFERENCE.fullmatch(value) is not None
+
+
+def _query_values(text: str) -> Iterator[Span]:
+    for match in _QUERY_VALUE.finditer(text):
+        is_secret = match[1].lower() in _QUERY_NAMES or is_secret_name(match[1])
+        if is_secret and not is_reference(match[2]):
+            yield match.span(2)
