@@ -16,7 +16,7 @@ def test_indexing_a_workspace_that_is_not_there_fails_in_one_sentence(memslot: A
 
 def test_a_workspace_that_is_no_longer_configured_is_not_complained_of(memslot: Any) -> None:
     memslot.ok("init")
-    index = {"store": {"path": str(memslot.folder / "one.sqlite")}, "provider": "none"}
+    index = {"provider": "none"}
     gone = memslot.folder / "gone"
     gone.mkdir()
     memslot.write_config({"agents": {"defaults": {"workspace": str(gone), "memorySearch": index}}})
