@@ -97,11 +97,11 @@ def run_sync(
 
 
 def run_searches(folder: str, answers: str, query: str, stop: str) -> None:
-    """Search until the file `stop` is there; what was wrong with an answer goes into the file `answers`."""
+    """Search three times at least, until the file `stop` is there; what was wrong goes into the file `answers`."""
     manager = make_manager(place_below(Path(folder)), DigestProvider())
     wrong: list[str] = []
     lengths: dict[int, int] = {}
-    while not Path(stop).exists():
+    while not Path(stop).exists() or sum(lengths.values()) + len(wrong) < 3:
         outcome = manager.search(query, max_results=50)
         # The extra notes that come in meanwhile have one line, whatever the size of chunks.
         here = {hit.end_line - hit.start_line + 1 for hit in outcome.hits if "extra" not in hit.path}
