@@ -120,8 +120,9 @@ def _named(text: str, folded: str, word: re.Match[str], end: int, gap: re.Match[
     kind = names.kind_of(text[start:end], word.start() - start, word[0], cast("Kind", word.lastgroup), left)
     if kind is None:
         return None
-    line_start = text.rfind("\n", max(0, start - _LONGEST_LINE), start) + 1
-    return _Name(text[start:end], word[0], kind, text[line_start:start][-_LONGEST_LINE:], gap)
+    earliest = max(0, start - _LONGEST_LINE)
+    line_start = max(earliest, text.rfind("\n", earliest, start) + 1)
+    return _Name(text[start:end], word[0], kind, text[line_start:start], gap)
 
 
 def _secret_after(text: str, name: _Name) -> tuple[int, int] | None:
