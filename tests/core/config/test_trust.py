@@ -75,14 +75,15 @@ def test_bytes_that_were_hashed_are_the_bytes_that_are_used(
     places: Places, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Swap the file right after it was read: what runs is still what was trusted."""
-    from memslot.config import project as module
+    from memslot.config import read as module
 
     trust_project(project, places)
     real = module.read_config_bytes
 
     def swap_after(path: Path) -> object:
         found = real(path)
-        path.write_text("{memory: {backend: 'qmd'}}")
+        if path.is_relative_to(project):
+            path.write_text("{memory: {backend: 'qmd'}}")
         return found
 
     monkeypatch.setattr(module, "read_config_bytes", swap_after)
