@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from memslot import FileChangedError, FileStamp, file_stamp, redact, redact_lines, strip_recalled
+from memslot import FileChangedError, FileStamp, file_stamp, find_secrets, redact, redact_lines, strip_recalled
 
 from memslot_anthropic_memory.answer import MemoryAnswer, Refused
 from memslot_anthropic_memory.paths import Spot, locate, must_be_note
@@ -50,7 +50,7 @@ class MemoryTool:
             raise Refused(f"Error: `command` is one of {', '.join(COMMANDS)}")
         for _ in range(_ATTEMPTS):  # the lock keeps out other writers of notes, not a person's editor
             with contextlib.suppress(FileChangedError):
-                return self._change(name, command)
+                return self._change(name, command) + _redaction_notice(command)
         raise Refused("Error: the note is being changed by another process; try again")
 
     def _change(self, name: str, command: Mapping[str, Any]) -> str:
@@ -185,6 +185,13 @@ def _open(spot: Spot) -> tuple[str, str, FileStamp | None]:
     stamp = file_stamp(spot.file)
     text = read_text(spot.file, spot.shown)
     return _plain(text), "\r\n" if "\r\n" in text else "\n", stamp
+
+
+def _redaction_notice(command: Mapping[str, Any]) -> str:
+    texts = (command.get(key) for key in ("file_text", "new_str", "insert_text"))
+    if any(isinstance(text, str) and find_secrets(strip_recalled(text)) for text in texts):
+        return "\nSecrets in the text were replaced by [redacted]; notes do not keep them."
+    return ""
 
 
 def _refuse_taken(spot: Spot) -> None:

@@ -422,3 +422,13 @@ class TestPlugin:
             assert host.tools("group") == ()
             assert not made.is_error
             assert (tmp_path / "home" / "workspace" / "memory" / "a.md").read_text(encoding="utf-8") == "hello\n"
+
+
+def test_a_redacted_secret_is_told(tmp_path: Path) -> None:
+    notes = MemoryTool(tmp_path)
+    secret = "ghp_" + "aB3dE5fG7h" * 4
+    answer = notes.handle({"command": "create", "path": "/memories/a.md", "file_text": f"token {secret}\n"})
+    assert "were replaced by [redacted]" in answer.text
+    assert secret not in (tmp_path / "memory" / "a.md").read_text()
+    answer = notes.handle({"command": "insert", "path": "/memories/a.md", "insert_line": 0, "insert_text": "tea"})
+    assert "[redacted]" not in answer.text

@@ -158,3 +158,13 @@ def test_prompt_section_is_there_with_the_tools_and_not_without(host: Host, work
     with Host.load(off, home=workspace.parent, env=env) as quiet, quiet.run("hello there") as run:
         assert run.tools == ()
         assert run.system_prompt == ""
+
+
+def test_memory_write_says_what_it_redacted(host: Host, workspace: Path) -> None:
+    secret = "ghp_" + "aB3dE5fG7h" * 4
+    written = json.loads(host.call_tool("memory_write", {"text": f"The deploy token is {secret}."}).text)
+    assert written["redacted"] == 1
+    assert "[redacted]" in written["notice"]
+    assert secret not in (workspace / written["path"]).read_text()
+    plain = json.loads(host.call_tool("memory_write", {"text": "Ana prefers tea."}).text)
+    assert "redacted" not in plain
