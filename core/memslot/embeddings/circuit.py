@@ -46,6 +46,11 @@ class Circuits:
         with self._lock:
             self._open[key] = (self._clock() + self._seconds, reason)
 
+    def clear(self) -> None:
+        """Ask every provider again."""
+        with self._lock:
+            self._open.clear()
+
 
 circuits = Circuits()
 """The ones of this process, which every pipeline heeds unless it is given others."""

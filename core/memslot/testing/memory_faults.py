@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from memslot.embeddings.circuit import circuits
 from memslot.embeddings.contract import EmbeddingProvider
 from memslot.errors import MemslotError
 from memslot.memory.contract import Memory
@@ -85,6 +86,7 @@ class FaultyProviderTests:
             within(self.patience_seconds, "close", memory.close)
         finally:
             _release(provider)
+        circuits.clear()  # as after the minute for which a refused provider is left alone
         memory = self._open(tmp_path, _named(HashingProvider(), model), "good again")
         for question, fact in taken.items():
             assert self._try("search", partial(finds, memory, question, fact)), (

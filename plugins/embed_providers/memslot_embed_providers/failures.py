@@ -14,6 +14,7 @@ from memslot import InputTooLargeError, ProviderBusyError, ProviderError, Provid
 
 from memslot_embed_providers.service import Service
 
+_LONGEST = 300
 _BUSY = {408, 409, 425, 429}
 _TOO_LARGE = {400, 413, 422, 500}  # older Ollama servers say 500
 _QUOTA = re.compile(
@@ -61,7 +62,7 @@ def failure_of(service: Service, status: int, headers: Mapping[str, str], body: 
 
 def cut_short(service: Service, what: str) -> ProviderBusyError:
     """The error for a connection that failed, broke off or took too long."""
-    return ProviderBusyError(f"{service} {service.hide(one_line(what))}")
+    return ProviderBusyError(f"{service} {service.hide(one_line(what, _LONGEST))}")
 
 
 def message_of(tree: Any) -> str:
@@ -85,11 +86,11 @@ def _parse(body: str) -> Any:
 
 def _message(tree: Any, body: str) -> str:
     if tree is not None:
-        return one_line(message_of(tree))
+        return one_line(message_of(tree), _LONGEST)
     if "<" in body:
         title = re.search(r"<title[^>]*>([^<]{1,200})", body, re.IGNORECASE)
-        return one_line(title.group(1)) if title else ""
-    return one_line(body[:2000])
+        return one_line(title.group(1), _LONGEST) if title else ""
+    return one_line(body[:2000], _LONGEST)
 
 
 def _codes(tree: Any) -> str:

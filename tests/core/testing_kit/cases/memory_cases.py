@@ -21,11 +21,11 @@ class Lines:
         self.file = folder / f"{agent_id}.jsonl"
         self.lock = threading.Lock()
 
-    def remember(self, text: str) -> None:
+    def keep(self, text: str) -> None:
         with self.lock, self.file.open("a") as file:
             file.write(json.dumps(text) + "\n")
 
-    def read(self) -> tuple[list[str], int]:
+    def stored(self) -> tuple[list[str], int]:
         texts, torn = [], 0
         for line in self.file.read_bytes().splitlines() if self.file.exists() else []:
             try:
@@ -36,7 +36,7 @@ class Lines:
 
     def hits(self, query: str) -> list[MemoryHit]:
         words = set(re.findall(r"\w+", query.casefold()))
-        scores = {t: sum(w in t.casefold() for w in words) / max(1, len(words)) for t in self.read()[0]}
+        scores = {t: sum(w in t.casefold() for w in words) / max(1, len(words)) for t in self.stored()[0]}
         ranked = sorted(scores.items(), key=lambda item: -item[1])
         return [MemoryHit(self.file.name, score, text) for text, score in ranked if score]
 
@@ -44,7 +44,7 @@ class Lines:
         return MemorySearchOutcome(self.hits(query)[: max_results or 6], "keywords")
 
     def status(self) -> MemoryStatus:
-        torn = self.read()[1]
+        torn = self.stored()[1]
         return MemoryStatus("lines", problems=[f"{torn} damaged lines"] if torn else [])
 
     def close(self) -> None:
@@ -58,7 +58,7 @@ class Base(MemoryContract):
         return self.memory(folder, agent_id)
 
     def remember(self, memory, text: str) -> None:
-        memory.remember(text)
+        memory.keep(text)
 
 
 class TestGood(Base):
@@ -71,7 +71,7 @@ class TestGoodThatRefuses(Base):
     class memory(Lines):  # noqa: N801
         def __init__(self, folder: Path, agent_id: str) -> None:
             super().__init__(folder, agent_id)
-            if self.read()[1]:
+            if self.stored()[1]:
                 raise MemslotError(f"{self.file} is damaged; restore it from a backup")
 
         def search(self, query: str, *, max_results: int | None = None):
@@ -146,7 +146,7 @@ class TestEmptyQueryCrashes(Base):
 class TestEmptyQueryFindsAll(Base):
     class memory(Lines):  # noqa: N801
         def hits(self, query: str):
-            return super().hits(query) if query.strip() else [MemoryHit("x", 0.5, t) for t in self.read()[0]]
+            return super().hits(query) if query.strip() else [MemoryHit("x", 0.5, t) for t in self.stored()[0]]
 
 
 class Sql(Lines):
@@ -159,12 +159,12 @@ class Sql(Lines):
         self.db = sqlite3.connect(self.file, check_same_thread=False)
         self.db.execute("create table if not exists texts (agent, text)")
 
-    def remember(self, text: str) -> None:
+    def keep(self, text: str) -> None:
         with self.lock:
             self.db.execute("insert into texts values (?, ?)", (self.agent, text))
             self.db.commit()
 
-    def read(self):
+    def stored(self):
         with self.lock:
             rows = self.db.execute("select text from texts where agent = ?", (self.agent,)).fetchall()
         return [text for (text,) in rows], 0
@@ -225,7 +225,7 @@ class TestLosesConcurrentWrites(Base):
     """Reads all, adds one, writes all: what another thread added in between is gone."""
 
     class memory(Lines):  # noqa: N801
-        def remember(self, text: str) -> None:
+        def keep(self, text: str) -> None:
             old = self.file.read_text() if self.file.exists() else ""
             if threading.active_count() > 2:
                 time.sleep(0.05)
@@ -269,7 +269,7 @@ class Vectors(Lines):
         return MemorySearchOutcome(hits, "keywords" if self.problem else "hybrid", warning=self.problem or None)
 
     def likenesses(self, query: str) -> dict[str, float]:
-        texts = [text for text in self.read()[0] if query.strip() and text.isprintable()]
+        texts = [text for text in self.stored()[0] if query.strip() and text.isprintable()]
         if not texts:
             return {}
         rows, wanted = self.pipeline.embed_documents(texts), self.pipeline.embed_query(query)
@@ -337,7 +337,7 @@ class Plain(Vectors):
 
     def likenesses(self, query: str) -> dict[str, float]:
         provider = self.pipeline.provider
-        texts = [text for text in self.read()[0] if query.strip()]
+        texts = [text for text in self.stored()[0] if query.strip()]
         rows, wanted = provider.embed_documents(texts), provider.embed_query(query)
         found = {t: sum(a * b for a, b in zip(row, wanted, strict=False)) for t, row in zip(texts, rows, strict=True)}
         return {text: min(score, 1.0) for text, score in found.items() if not score <= 0.5}

@@ -57,14 +57,17 @@ def test_messages_become_lines_that_lead_back_to_the_file(tmp_path: Path) -> Non
     assert (transcript.first_line, transcript.broken, transcript.more) == (1, 0, False)
 
 
+OPENAI_KEY = "sk-" + "x7Qm2ZpL9vTd4RkW8sBn" * 2
+
+
 def test_secrets_and_recalled_text_stay_out(tmp_path: Path) -> None:
     recalled = "<relevant-memories>\nold\n</relevant-memories>"
     data = (
-        message("user", f"{recalled}\nMy key is sk-{'a1' * 20} ok")
+        message("user", f"{recalled}\nMy key is {OPENAI_KEY} ok")
         + message("user", recalled)
         + message("assistant", [{"type": "text", "text": "<relevant-memories>old"}, {"type": "text", "text": "new"}])
         + message("user", " \n\t ")
-        + message("user", "-----BEGIN PRIVATE KEY-----\nabc\ndef\n-----END PRIVATE KEY-----")
+        + message("user", "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG\n9w0BAQEFAASC\n-----END PRIVATE KEY-----")
     )
     transcript = read(tmp_path, data)
     assert transcript.lines == ("User: My key is [redacted] ok", "User: [redacted]")
