@@ -6,7 +6,8 @@
     python benchmarks/memory_lancedb.py --json FILE      write the numbers, too
 
 Vectors are given and not embedded, 256 numbers each, in clusters as texts about a few hundred subjects would lie
-(seed 1). Bare means the same LanceDB calls with the same condition on a table of the same rows. All that is compared
+(seed 1). Texts have ten words out of 5,000. Bare means the same LanceDB calls with the same condition on a table of the
+same rows: for a recall one by vector and one by full text, with what they need to be joined. All that is compared
 takes turns within a round, in every other round backwards; a ratio is formed within each round, and the median of all
 rounds is reported.
 """
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import random as dice
 import statistics
 import tempfile
 import time
@@ -27,22 +29,26 @@ from memslot import Host, Selection
 from memslot_memory_lancedb.embedding.embedder import Embedded, Embedder
 from memslot_memory_lancedb.embedding.identity import Identity
 from memslot_memory_lancedb.memories import Remembered
-from memslot_memory_lancedb.recall.finding import Recalling
+from memslot_memory_lancedb.recall.background import Backgrounds
+from memslot_memory_lancedb.recall.finding import POOL, Recalling
 from memslot_memory_lancedb.remembering import Remembering
 from memslot_memory_lancedb.store.database import Database
-from memslot_memory_lancedb.store.growth import INDEX_FROM_ROWS, has_index, make_index
+from memslot_memory_lancedb.store.growth import INDEX_FROM_ROWS, WORDS_FROM_ROWS, has_index, make_vector_index
 from memslot_memory_lancedb.store.predicate import Owner
 from memslot_memory_lancedb.store.purge import compact
-from memslot_memory_lancedb.store.schema import COLUMNS, make_schema, to_arrow
+from memslot_memory_lancedb.store.schema import COLUMNS, STEMS, make_schema, to_arrow
 from memslot_memory_lancedb.store.store import MemoryStore
+from memslot_memory_lancedb.store.table import MemoryTable
+from memslot_memory_lancedb.store.words import make_words_index
 from ratios import Ratio, median_ratio, publish
 
 DIMS, SUBJECTS, AT_ONCE = 256, 300, 50_000
+WORDS = ["".join(dice.Random(n).choices("bdfgklmnprtvaeiou", k=9)) for n in range(5_000)]
 IDENTITY = Identity("given", "given", "given", DIMS)
 OWNER = Owner("main")
 STEPS: Sequence[tuple[str, str, float | None]] = [
     ("store, {n} memories", "bare search and add, {n}", 1.3),
-    ("recall, {n} memories", "bare search, {n}", 1.3),
+    ("recall, {n} memories", "bare search, {n}", 2.0),
     ("recall, {n} memories", "numpy, every vector, {n}", None),
     ("recall by index, {n} memories", "recall, {n} memories", None),
     ("recall by index, {n} memories", "numpy, every vector, {n}", None),
@@ -64,7 +70,10 @@ class Given(Embedder):
         return Embedded(self.vector)
 
     def embed_documents(self, texts: Sequence[str], **options: Any) -> list[Any]:
-        return [self.vector] * len(texts)
+        if len(texts) == 1:
+            return [self.vector]
+        rows = numpy.random.default_rng(2).normal(size=(len(texts), DIMS)).astype(numpy.float32)
+        return list(rows / numpy.linalg.norm(rows, axis=1, keepdims=True))
 
 
 def make_vectors(count: int, random: numpy.random.Generator, centres: Any) -> Any:
@@ -73,8 +82,12 @@ def make_vectors(count: int, random: numpy.random.Generator, centres: Any) -> An
     return rows.astype(numpy.float32)
 
 
-def make_memories(count: int) -> list[Remembered]:
-    return [Remembered(f"A memory of no meaning, number {n}.", embedder=IDENTITY.digest) for n in range(count)]
+def make_text(words: int, chosen: dice.Random) -> str:
+    return " ".join(chosen.choices(WORDS, k=words))
+
+
+def make_memories(count: int, chosen: dice.Random) -> list[Remembered]:
+    return [Remembered(make_text(10, chosen), embedder=IDENTITY.digest) for _ in range(count)]
 
 
 def timed(step: Callable[[], object]) -> float:
@@ -85,7 +98,7 @@ def timed(step: Callable[[], object]) -> float:
 
 def measure(folder: Path, size: int, rounds: int) -> dict[str, list[float]]:
     """Seconds of every step in every round, for one size."""
-    random = numpy.random.default_rng(1)
+    random, chosen = numpy.random.default_rng(1), dice.Random(1)
     centres = random.normal(size=(SUBJECTS, DIMS))
     store = MemoryStore(Database(str(folder / f"ours-{size}")), OWNER)
     database = Database(str(folder / f"bare-{size}"))
@@ -95,18 +108,31 @@ def measure(folder: Path, size: int, rounds: int) -> dict[str, list[float]]:
     for start in range(0, size, AT_ONCE):
         part = make_vectors(min(AT_ONCE, size - start), random, centres)
         matrix[start : start + len(part)] = part
-        rows = make_memories(len(part))
+        rows = make_memories(len(part), chosen)
         store.add(rows, list(part), IDENTITY)
         bare.add(to_arrow(OWNER, schema, rows, list(part)))
     embedder = Given()
-    remembering, recalling = Remembering(store, embedder), Recalling(store, embedder)
+    remembering = Remembering(store, embedder)
+    recalling = Recalling(store, embedder, Backgrounds(embedder, folder))
     table = store.live()
     assert table is not None
     where = OWNER.where()
+    if size >= WORDS_FROM_ROWS:  # as upkeep does
+        make_words_index(table, store.database)
+        make_words_index(MemoryTable(database, OWNER, table.generation, bare), database)
 
     def bare_search(vector: Any, limit: int) -> Any:
         query = bare.search(vector, vector_column_name="vector").distance_type("l2").where(where)
         return query.select([*COLUMNS, "_distance"]).limit(limit).to_arrow().to_pylist()
+
+    def bare_hybrid(vector: Any, text: str) -> None:
+        wanted = [*COLUMNS, "vector", STEMS]
+        queries = (
+            bare.search(vector, vector_column_name="vector").distance_type("l2"),
+            bare.search(text, query_type="fts", fts_columns=STEMS),
+        )
+        for query in queries:
+            query.where(where).select(wanted).limit(POOL).to_arrow()
 
     def bare_store(vector: Any, text: str) -> None:
         bare_search(vector, 2)
@@ -118,7 +144,7 @@ def measure(folder: Path, size: int, rounds: int) -> dict[str, list[float]]:
     def steps(number: int) -> dict[str, Callable[[], object]]:
         # New rows lie in directions of their own, or they would be duplicates of each other.
         fresh = make_vectors(1, random, random.normal(size=(1, DIMS)))[0]
-        asked = make_vectors(1, random, centres)[0]
+        asked, words = make_vectors(1, random, centres)[0], make_text(4, chosen)
 
         def ours() -> None:
             embedder.vector = fresh
@@ -126,12 +152,12 @@ def measure(folder: Path, size: int, rounds: int) -> dict[str, list[float]]:
 
         def recall() -> None:
             embedder.vector = asked
-            assert len(recalling.find("asked", 5).found) == 5
+            assert len(recalling.find(words, 5).found) == 5
 
         return {
             "bare search and add, {n}": lambda: bare_store(fresh, f"New memory number {number}."),
             "store, {n} memories": ours,
-            "bare search, {n}": lambda: bare_search(asked, 5),
+            "bare search, {n}": lambda: bare_hybrid(asked, words),
             "recall, {n} memories": recall,
             "numpy, every vector, {n}": lambda: scan(asked),
         }
@@ -144,7 +170,7 @@ def measure(folder: Path, size: int, rounds: int) -> dict[str, list[float]]:
             if number > 1:
                 taken.setdefault(name, []).append(seconds)
     if size >= INDEX_FROM_ROWS:
-        taken["building the index, {n}"] = [timed(lambda: make_index(table, store.database))]
+        taken["building the index, {n}"] = [timed(lambda: make_vector_index(table, store.database))]
         from datetime import timedelta
 
         compact(table, store.database, timedelta(days=7))
@@ -170,20 +196,22 @@ def found_by_index(table: Any, matrix: Any, random: Any, centres: Any) -> float:
 
 def measure_hook(folder: Path, rounds: int) -> dict[str, list[float]]:
     """What auto-recall adds to the beginning of a run, with the zero-key embedder and 1,000 memories."""
-    from memslot_embed_providers.static.provider import StaticProvider
+    from memslot_embed_providers.universal.provider import UniversalProvider
 
     def load(name: str, **config: Any) -> Host:
         plugins = {"slots": {"memory": "memory-lancedb"}, "entries": {"memory-lancedb": {"config": config}}}
-        env = {**os.environ, "MEMSLOT_LOAD_PLUGINS": "memory-lancedb,embed-static"}
+        env = {**os.environ, "MEMSLOT_LOAD_PLUGINS": "memory-lancedb,embed-universal"}
         return Host.load({"plugins": plugins}, home=folder / name, env=env)
 
-    static = StaticProvider()
+    provider = UniversalProvider()
     with load("on") as on, load("off", autoRecall=False) as off:
         texts = [f"On day {n} we decided to paint room {n * 7} in colour {n * 13}." for n in range(1000)]
         memory: Any = on.memory
         identity = memory.embedder.identity
         vectors = memory.embedder.embed_documents(texts)
         memory.store.add([Remembered(text, embedder=identity.digest) for text in texts], vectors, identity)
+        memory.upkeep.nudge()
+        memory.upkeep.wait(60)  # the background is embedded once, and not in every run
         handle = memory.store.live().handle
         taken: dict[str, list[float]] = {}
 
@@ -192,7 +220,7 @@ def measure_hook(folder: Path, rounds: int) -> dict[str, list[float]]:
                 pass
 
         def by_hand(prompt: str) -> None:
-            vector = numpy.asarray(static.embed_query(prompt), dtype=numpy.float32)
+            vector = numpy.asarray(provider.embed_query(prompt), dtype=numpy.float32)
             handle.search(vector).where(OWNER.where()).select([*COLUMNS, "_distance"]).limit(12).to_arrow()
 
         for number in range(rounds + 2):

@@ -46,7 +46,7 @@ class Command:
 
 
 PASS, CLICK, LIBRARIES = "python -c pass", "import click", "import click, numpy, apsw"
-STATIC_SEARCH, KEYWORD_SEARCH, STATUS = "memory search, static", "memory search, keywords", "memory status"
+UNIVERSAL_SEARCH, KEYWORD_SEARCH, STATUS = "memory search, universal", "memory search, keywords", "memory status"
 LOAD = "Host.load()"
 COMPARED: Sequence[tuple[str, str, float | None]] = [
     (CLICK, PASS, None),
@@ -58,7 +58,7 @@ COMPARED: Sequence[tuple[str, str, float | None]] = [
     (f"plugins list, {CROWD} more plugins", PASS, None),
     (f"plugins list, {CROWD} more plugins", CLICK, 2.5),
     (f"plugins list, {CROWD} more plugins (cold)", CLICK, None),
-    (STATIC_SEARCH, LIBRARIES, 3.0),
+    (UNIVERSAL_SEARCH, LIBRARIES, 3.0),
     (KEYWORD_SEARCH, LIBRARIES, 1.2),
     (STATUS, LIBRARIES, 2.0),
     (LOAD, LIBRARIES, 1.2),
@@ -102,7 +102,7 @@ def make_commands(folder: Path) -> list[Command]:
 def _memory_commands(folder: Path, script: Path, clean: Mapping[str, str]) -> list[Command]:
     """Commands on an index of a few notes that is up to date."""
     found = {}
-    for provider in ("static", "none"):
+    for provider in ("universal", "none"):
         home = folder / f"home with {provider}"
         (home / "workspace" / "memory").mkdir(parents=True)
         for number in range(NOTES):
@@ -115,9 +115,9 @@ def _memory_commands(folder: Path, script: Path, clean: Mapping[str, str]) -> li
     search = (sys.executable, str(script), "memory", "search", "when does the harbour open", "--json")
     status = (sys.executable, str(script), "memory", "status")
     return [
-        Command(STATIC_SEARCH, search, found["static"]),
+        Command(UNIVERSAL_SEARCH, search, found["universal"]),
         Command(KEYWORD_SEARCH, search, found["none"]),
-        Command(STATUS, status, found["static"]),
+        Command(STATUS, status, found["universal"]),
     ]
 
 

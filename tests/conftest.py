@@ -16,6 +16,9 @@ from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).parent.parent
 
+# The weights of `universal` are unpacked once for all homes and workers, not into the developer's own cache.
+os.environ.setdefault("MEMSLOT_SHARED_CACHE", str(ROOT / ".build" / "cache"))
+
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("memslot", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("memslot")

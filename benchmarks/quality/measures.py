@@ -1,15 +1,16 @@
-"""How good answers are: what was found, how high up, and whether it can be read."""
+"""How good answers are: what was found, how high up, whether it can be read, and whether silence was kept."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+import html
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from statistics import fmean
+from typing import Protocol
 
 from question_sets import Question, QuestionSet
+from series import Item, Series
 
-DEPTHS = (1, 3, 6, 10, 20)
+DEPTHS = (1, 3, 6)
 SHOWN = 6
 """Results that the product shows by default."""
 
@@ -22,47 +23,78 @@ class Answer:
     first: int
     last: int
     snippet: str
-    score: float
 
     def holds(self, gold: tuple[str, int]) -> bool:
         return self.path == gold[0] and self.first <= gold[1] <= self.last
 
 
-def measure(asked: QuestionSet, answers: Mapping[str, Sequence[Answer]]) -> dict[str, float]:
-    """The means over all questions, by name of the measure."""
-    rows = [_measure_one(asked, question, answers[question.id]) for question in asked.questions]
-    return {name: fmean(row[name] for row in rows) for name in rows[0]}
+@dataclass(frozen=True)
+class Found:
+    """All results of a search, best first; `weak` where the memory itself calls them poor."""
+
+    answers: Sequence[Answer]
+    weak: bool = False
 
 
-def _measure_one(asked: QuestionSet, question: Question, answers: Sequence[Answer]) -> dict[str, float]:
-    right = [any(answer.holds(gold) for gold in question.gold) for answer in answers]
-    first = right.index(True) + 1 if True in right else None
-    row: dict[str, float] = {}
-    for depth in DEPTHS:
-        row[f"hit@{depth}"] = float(first is not None and first <= depth)
-    for depth in DEPTHS:
-        covered = [any(answer.holds(gold) for answer in answers[:depth]) for gold in question.gold]
-        row[f"recall@{depth}"] = fmean(covered)
-    row["MRR"] = 1 / first if first else 0.0
-    row["NDCG@10"] = _ndcg(question, answers[:10])
-    row[f"seen@{SHOWN}"] = float(any(_is_readable(asked, gold, answers[:SHOWN]) for gold in question.gold))
-    return row
+class Memory(Protocol):
+    """Something that can be asked about one workspace."""
+
+    def search(self, query: str) -> Found: ...
+
+    def recall(self, prompt: str) -> str:
+        """What stands before a prompt unasked."""
+
+    def close(self) -> None: ...
 
 
-def _ndcg(question: Question, answers: Sequence[Answer]) -> float:
-    """An answer gains 1 if it holds a gold line that none before it holds; at best each line has its own place."""
-    missing = set(question.gold)
-    gained = 0.0
-    for place, answer in enumerate(answers, 1):
-        held = {gold for gold in missing if answer.holds(gold)}
-        if held:
-            gained += 1 / math.log2(place + 1)
-            missing -= held
-    best = sum(1 / math.log2(place + 1) for place in range(1, min(10, len(set(question.gold))) + 1))
-    return gained / best
+def find(memory: Memory, asked: QuestionSet, name: str | None = None) -> list[Series]:
+    """hit@k: a right result among the first k. seen@6: the whole line that answers stands in a snippet shown."""
+    found = [(question, memory.search(question.text).answers) for question in asked.questions]
+
+    def series(measure: str, holds: Callable[[Question, Sequence[Answer]], bool]) -> Series:
+        items = [Item(each.id, each.is_open, float(holds(each, answers))) for each, answers in found]
+        return Series(name or asked.id, measure, items)
+
+    def hit(depth: int) -> Callable[[Question, Sequence[Answer]], bool]:
+        return lambda question, answers: any(answer.holds(gold) for answer in answers[:depth] for gold in question.gold)
+
+    def is_seen(question: Question, answers: Sequence[Answer]) -> bool:
+        return any(
+            answer.holds(gold) and asked.line(*gold).strip() in answer.snippet
+            for answer in answers[:SHOWN]
+            for gold in question.gold
+        )
+
+    return [*(series(f"hit@{depth}", hit(depth)) for depth in DEPTHS), series(f"seen@{SHOWN}", is_seen)]
 
 
-def _is_readable(asked: QuestionSet, gold: tuple[str, int], answers: Sequence[Answer]) -> bool:
-    """Whether the whole gold line stands in what is shown of its file."""
-    line = asked.line(*gold).strip()
-    return any(answer.holds(gold) and line in answer.snippet for answer in answers)
+def answered(memory: Memory, strange: Iterable[Question], name: str, measure: str) -> Series:
+    """The share of off-topic questions that get results which are not called weak."""
+    items = []
+    for question in strange:
+        found = memory.search(question.text)
+        items.append(Item(question.id, question.is_open, float(bool(found.answers) and not found.weak)))
+    return Series(name, measure, items)
+
+
+def recalled(memory: Memory, asked: QuestionSet, name: str | None = None) -> list[Series]:
+    """evidence: a line that answers stands in what is injected. relevant: the share of items injected that hold one."""
+    evidence, relevant = [], []
+    for question in asked.questions:
+        facts = asked.facts(question)
+        injected = items_in(memory.recall(question.text))
+        right = sum(any(fact in item for fact in facts) for item in injected)
+        evidence.append(Item(question.id, question.is_open, float(right > 0)))
+        relevant.append(Item(question.id, question.is_open, right, len(injected)))
+    return [Series(name or asked.id, "evidence", evidence), Series(name or asked.id, "relevant", relevant)]
+
+
+def injected(memory: Memory, strange: Iterable[Question], name: str, measure: str) -> Series:
+    """The share of off-topic prompts before which something is injected."""
+    items = [Item(each.id, each.is_open, float(bool(items_in(memory.recall(each.text))))) for each in strange]
+    return Series(name, measure, items)
+
+
+def items_in(context: str) -> list[str]:
+    """The passages or lines of a recalled block, one for each `- `, as they were before the fence escaped them."""
+    return [" ".join(html.unescape(line[2:]).split()) for line in context.splitlines() if line.startswith("- ")]

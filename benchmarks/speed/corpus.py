@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from memslot import SearchAdvice
-
 SEED, VOCABULARY = 7, 60_000
 CHUNK_CHARACTERS = 1200
 """What a chunk has of its own, beside what it shares with the one before it."""
@@ -109,15 +107,13 @@ def invent_notes(language: Language, files: int, chunks_each: int) -> Iterator[s
 class Vectors:
     """A provider that costs next to nothing: a text's vector is looked up by its checksum.
 
-    Texts that begin with the same word lie around the same centre. Like the static model it gives vectors of single
-    words, so that a search with it takes every step that a search takes by default.
+    Texts that begin with the same word lie around the same centre.
     """
 
     id, model = "bench", "checksums"
     dims = 256
     max_input_tokens = 1_000_000
     max_batch_items = 10_000
-    advice = SearchAdvice(vector_weight=0.5, text_weight=0.5, min_score=0.25)
     _CENTRES, _NOISE = 300, 4096
 
     def __init__(self) -> None:
@@ -139,6 +135,3 @@ class Vectors:
         rows += self._noise.take([each // self._NOISE % self._NOISE for each in sums], axis=0)
         rows /= numpy.sqrt(numpy.einsum("ij,ij->i", rows, rows))[:, None]
         return rows
-
-    def token_vectors(self, text: str) -> Any:
-        return self.embed_documents(text.split())

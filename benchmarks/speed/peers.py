@@ -13,7 +13,7 @@ from typing import Any
 
 import apsw
 from memslot_memory_core.index.tokenizer import TOKENIZER, query_terms
-from memslot_memory_core.index.vectors.loading import load
+from memslot_memory_core.index.vectors.extensions import load
 
 CANDIDATES, RESULTS, SNIPPET = 24, 6, 700
 """The reference's own: six results, four candidates for each, the first 700 characters."""

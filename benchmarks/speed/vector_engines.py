@@ -10,7 +10,7 @@ with exact cosines. The base is a product of the whole matrix in memory with the
 24: no snapshot, no file. Rows are drawn around 300 centres. One measurement is the mean of 10 different queries; the
 engines take turns in each round, a ratio is formed within each round, and the median of the rounds is reported.
 
-For `--recall`, rows are static embeddings of paragraphs of the Python files that this Python can import. The queries
+For `--recall`, rows are embeddings of paragraphs of the Python files that this Python can import. The queries
 are the first nine words of other paragraphs: short, and without context, which is hard for an approximate index.
 """
 
@@ -33,7 +33,7 @@ import apsw
 import numpy
 from memslot_memory_core.index.vectors.choose import make_engine
 from memslot_memory_core.index.vectors.engine import VectorTable
-from memslot_memory_core.index.vectors.loading import load
+from memslot_memory_core.index.vectors.extensions import load
 from memslot_memory_core.index.vectors.vec1 import Vec1Engine
 from ratios import Ratio, median_ratio, publish
 
@@ -149,9 +149,9 @@ def paragraphs(wanted: int) -> list[str]:
 
 
 def embedded(texts: Sequence[str]) -> Iterator[Any]:
-    from memslot_embed_providers.static.provider import StaticProvider
+    from memslot_embed_providers.universal.provider import UniversalProvider
 
-    provider = StaticProvider()
+    provider = UniversalProvider()
     for start in range(0, len(texts), 1000):
         yield numpy.asarray(provider.embed_documents(texts[start : start + 1000]))
 

@@ -38,10 +38,7 @@ if TYPE_CHECKING:
     from memslot.embeddings.cache import MemoryCache as MemoryCache
     from memslot.embeddings.contract import EmbeddingProvider as EmbeddingProvider
     from memslot.embeddings.contract import EmbeddingProviderSpec as EmbeddingProviderSpec
-    from memslot.embeddings.contract import HasTokenVectors as HasTokenVectors
     from memslot.embeddings.contract import ProviderOptions as ProviderOptions
-    from memslot.embeddings.contract import SearchAdvice as SearchAdvice
-    from memslot.embeddings.contract import advice_of as advice_of
     from memslot.embeddings.contract import key_of as key_of
     from memslot.embeddings.contract import provider_key as provider_key
     from memslot.embeddings.jobs import BatchJobs as BatchJobs
@@ -147,10 +144,7 @@ _HOMES = {
     "embeddings.contract": [
         "EmbeddingProvider",
         "EmbeddingProviderSpec",
-        "HasTokenVectors",
         "ProviderOptions",
-        "SearchAdvice",
-        "advice_of",
         "key_of",
         "provider_key",
     ],

@@ -14,7 +14,7 @@ from memslot.config.loaded import LoadedConfig
 from memslot.config.merge import merged
 from memslot.config.paths import Places
 from memslot.config_cures import Cures
-from memslot.embeddings.selection import Selection
+from memslot.embeddings.selection import REPLACED, Selection
 from memslot.errors import ConfigError, MemslotError
 from memslot.host import Host
 from memslot.plugins.activation import NO_OWNER, Decision
@@ -103,6 +103,7 @@ def _examine_host(places: Places, *, plugins_only: bool) -> Iterator[Finding]:
 
 
 def _examine_plugins(host: Host, loaded: LoadedConfig, cures: Cures) -> Iterator[Finding]:
+    host.tools()  # which finds out what is wrong with their schemas
     badly_set = set()
     for decision in host.activation.decisions:
         if decision.code == "bad-config":
@@ -196,7 +197,10 @@ def _examine_provider_names(host: Host, tree: Any, cures: Cures) -> Iterator[Fin
     owners = {name: d for d in reversed(host.activation.decisions) for name in d.plugin.providers}
     known = {"auto", NO_OWNER, *owners, *(spec.id for spec in host.embedding_providers.specs)}
     for key, name in _provider_names(host, tree):
-        if name not in known:
+        if name in REPLACED and name not in known:
+            message = f'{key} is "{name}", which is gone; {REPLACED[name]} is used instead'
+            yield Finding("warning", "embeddings", message, cures.put(key, REPLACED[name]))
+        elif name not in known:
             message = f'{key} is "{name}", which no plugin brings; there are: {", ".join(sorted(known))}'
             yield Finding("problem", "embeddings", message, cures.correct(key, name, known))
         elif name in owners and not owners[name].runs:

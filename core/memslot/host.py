@@ -24,7 +24,7 @@ from memslot.config.model import Config
 from memslot.config.paths import Places
 from memslot.config.search_model import MemorySearch
 from memslot.diagnostics import Diagnostics, describe_error
-from memslot.embeddings.selection import AUTO, NONE, ProviderRegistry, Selection
+from memslot.embeddings.selection import AUTO, NONE, ProviderRegistry, Selection, without_replaced
 from memslot.errors import MemslotError, PluginLoadError, SlotError
 from memslot.events import ChatType, Message, RunInfo, Session
 from memslot.memory.contract import Memory, MemoryStatus
@@ -162,9 +162,10 @@ class Host:
         """Start the plugins that a choice of provider may need; a manifest says which providers a plugin has."""
         if self._is_filled or settings.provider == NONE:
             return
-        names = {settings.provider, settings.fallback} - {NONE}
         running = self.activation.running
         owners = {name: plugin.id for plugin in running for name in plugin.providers}
+        settings = without_replaced(settings, owners)
+        names = {settings.provider, settings.fallback} - {NONE}
         if names <= owners.keys():
             needed = [owners[name] for name in names]
         elif settings.provider == AUTO:

@@ -15,6 +15,23 @@ _LOOK_SECONDS = 0.1
 """How often a wait asks its `check`."""
 
 
+_FINISHING = ("memslot-sync", "memslot embedding")
+"""How the names of threads begin that end by themselves once their host is closed."""
+
+
+def wait_for_threads(seconds: float) -> None:
+    """Give our threads a moment to end, or to come back from a call.
+
+    A daemon thread that Python ends inside native code, such as while it imports numpy, can take the process down.
+    """
+    until = time.monotonic() + seconds
+    for thread in threading.enumerate():
+        if thread.daemon and thread.name.startswith(_FINISHING):
+            thread.join(max(0.0, until - time.monotonic()))
+    while not _threads.are_idle() and time.monotonic() < until:
+        time.sleep(0.005)
+
+
 class StillRunningError(Exception):
     """An earlier call has not come back, so this one was not begun."""
 
@@ -45,6 +62,11 @@ class _Threads:
     def forget(self) -> None:
         self._lock = threading.Lock()
         self._idle: list[queue.SimpleQueue[Callable[[], None]]] = []
+        self._at_work: set[int] = set()
+
+    def are_idle(self) -> bool:
+        """Whether no call is under way."""
+        return not self._at_work
 
     def run(self, work: Callable[[], None]) -> None:
         with self._lock:
@@ -58,7 +80,11 @@ class _Threads:
     def _serve(self, work: Callable[[], None], asking: int) -> None:
         calls: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         while True:
-            work()
+            self._at_work.add(threading.get_ident())
+            try:
+                work()
+            finally:
+                self._at_work.discard(threading.get_ident())
             if threading.get_ident() == asking:  # at the end of a program some Pythons start no thread
                 return
             with self._lock:

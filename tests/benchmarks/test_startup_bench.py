@@ -36,7 +36,7 @@ def test_quick_run_reports_every_metric(tmp_path: Path) -> None:
         ("plugins list, 50 more plugins", "import click"),
         ("plugins list, 50 more plugins (cold)", "import click"),
         ("memslot --help", "import click, numpy, apsw"),
-        ("memory search, static", "import click, numpy, apsw"),
+        ("memory search, universal", "import click, numpy, apsw"),
         ("memory search, keywords", "import click, numpy, apsw"),
         ("memory status", "import click, numpy, apsw"),
         ("Host.load()", "import click, numpy, apsw"),

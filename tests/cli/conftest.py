@@ -49,6 +49,7 @@ class Command:
             **kept,
             "HOME": str(folder),
             "MEMSLOT_HOME": str(self.home),
+            "MEMSLOT_SHARED_CACHE": os.environ["MEMSLOT_SHARED_CACHE"],
             "LANG": "C.UTF-8",
             "TERM": "xterm-256color",
         }

@@ -52,6 +52,28 @@ BROKEN: dict[str, tuple[dict[str, Any], int]] = {
 }
 
 
+@pytest.mark.parametrize(
+    "config",
+    [
+        search(provider="static", dimensions=128),
+        search(provider="openai", fallback="static"),
+        {
+            "plugins": {
+                "slots": {"memory": "memory-lancedb"},
+                "entries": {"memory-lancedb": {"config": {"embedding": {"provider": "static"}, "dbPath": "db"}}},
+            }
+        },
+    ],
+    ids=["provider", "fallback", "plugin's setting"],
+)
+def test_a_provider_that_is_gone_is_a_warning_with_the_one_that_is_used(memslot: Any, config: dict[str, Any]) -> None:
+    memslot.write_config(config)
+    (warning,) = [each for each in findings(memslot, level="warning") if "static" in each["message"]]
+    assert warning["message"].endswith('is "static", which is gone; universal is used instead')
+    memslot.ok(*shlex.split(warning["action"])[1:])
+    assert not [each for each in findings(memslot, level="warning") if "static" in each["message"]]
+
+
 QUICK = ("faults of every sort", "folders that are not there", "provider in a plugin's settings")
 
 

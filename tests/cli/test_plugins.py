@@ -9,7 +9,7 @@ import pytest
 
 ALL_INSTALLED = {
     "memory-core",
-    "embed-static",
+    "embed-universal",
     "embed-local",
     "embed-openai",
     "embed-gemini",
@@ -73,7 +73,7 @@ def test_a_plugin_that_prints_while_it_loads_does_not_spoil_json(memslot) -> Non
     ("env", "running"),
     [
         ({"MEMSLOT_DISABLE_PLUGINS": "1"}, set()),
-        ({"MEMSLOT_LOAD_PLUGINS": "embed-static, memory-core"}, {"embed-static", "memory-core"}),
+        ({"MEMSLOT_LOAD_PLUGINS": "embed-universal, memory-core"}, {"embed-universal", "memory-core"}),
         ({"MEMSLOT_LOAD_PLUGINS": ""}, set()),
     ],
 )
@@ -122,7 +122,7 @@ def test_enable_takes_a_plugin_off_the_deny_list_and_onto_the_allow_list(memslot
     assert find(memslot, "embed-openai")["runs"]
     assert memslot.json("config", "get", "plugins.deny") == []
     assert memslot.json("config", "get", "plugins.allow") == ["memory-core", "embed-openai"]
-    assert find(memslot, "embed-static")["code"] == "not-allowed"
+    assert find(memslot, "embed-universal")["code"] == "not-allowed"
 
 
 def test_enable_of_a_memory_plugin_moves_the_slot_and_says_so(memslot) -> None:

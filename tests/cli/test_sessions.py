@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ def store(memslot: Any) -> SessionStore:
     made.begin("gate-1", title="The gate", channel="cli")
     made.append("gate-1", [{"role": "user", "content": "Where is the gate?"}])
     made.append("gate-1", [{"role": "assistant", "content": "Behind the \x1b[31mbarn."}])
+    time.sleep(0.005)  # moments are kept in milliseconds, and "last used first" needs two of them
     made.append("gate-2", [{"role": "user", "content": "And the key?"}])
     return made
 

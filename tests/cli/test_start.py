@@ -221,7 +221,8 @@ def test_a_plugins_command_is_listed_and_works(memslot) -> None:
     assert re.search(r"memory .*notes", memslot.ok("--help"))
     found = memslot.json("memory", "search", "release")
     assert found["results"][0]["snippet"] == "# Memory\n\nThe release is in May."
-    assert memslot.json("memory", "search", "unicorn")["results"] == []
+    assert "weak" not in found
+    assert memslot.json("memory", "search", "unicorn")["weak"] is True
 
 
 def test_a_command_of_a_plugin_that_is_off_says_why(memslot) -> None:

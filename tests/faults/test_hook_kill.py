@@ -23,7 +23,7 @@ from memslot import Host
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 LONGEST_LIFE = 1.0
-PLUGINS = "memory-lancedb,embed-static"
+PLUGINS = "memory-lancedb,embed-universal"
 CONFIG: dict[str, Any] = {
     "plugins": {
         "slots": {"memory": "memory-lancedb"},

@@ -184,6 +184,7 @@ def test_an_index_in_a_folder_that_cannot_be_written_is_searched_all_the_same(tm
         manager = world.manager(DigestProvider())
         try:
             assert answers(manager) == before
+            world.edit()
             with pytest.raises(IndexFault, match="cannot be"):
                 manager.sync()
             status = manager.status(deep=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from memslot_memory_core.index import preparing
+from memslot_memory_core.index import file_preparation
 from memslot_memory_core.manager import MemoryManager
 
 from .index_worker import DigestProvider
@@ -31,7 +31,7 @@ def manager(world: World) -> Iterator[MemoryManager]:
 
 def do_before_reading(monkeypatch: pytest.MonkeyPatch, number: int, action: Any) -> None:
     """Have something happen after the folders were listed, right before the n-th note is opened."""
-    read, seen = preparing.read_text_file, 0
+    read, seen = file_preparation.read_text_file, 0
 
     def reading(file: Any) -> Any:
         nonlocal seen
@@ -40,7 +40,7 @@ def do_before_reading(monkeypatch: pytest.MonkeyPatch, number: int, action: Any)
             action()
         return read(file)
 
-    monkeypatch.setattr(preparing, "read_text_file", reading)
+    monkeypatch.setattr(file_preparation, "read_text_file", reading)
 
 
 def test_a_note_that_vanishes_before_it_is_read_is_passed_over(

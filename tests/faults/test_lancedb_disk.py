@@ -57,6 +57,18 @@ def store_and_tell(folder: Path, condition: str) -> None:
     print(json.dumps({"stored": stored, "said": said}))
 
 
+def search_and_tell(folder: Path, condition: str) -> None:
+    """Search for each query, before and after upkeep has tried to write; say the best hits and the problems."""
+    CONDITIONS[condition]()
+    queries = json.load(sys.stdin)
+    memory = open_memory(folder)
+    first = [memory.search(query).hits[0].snippet for query in queries]
+    memory.upkeep.wait(20)
+    second = [memory.search(query).hits[0].snippet for query in queries]
+    print(json.dumps({"first": first, "second": second, "problems": list(memory.status().problems)}))
+    memory.close()
+
+
 def no_condition() -> None:
     """As everyday life is."""
 
@@ -79,9 +91,9 @@ def obey_modes() -> None:
 CONDITIONS = {"none": no_condition, "small files": small_files_only, "modes": obey_modes}
 
 
-def run(folder: Path, texts: list[str], condition: str = "none") -> dict[str, Any]:
+def run(folder: Path, texts: list[str], condition: str = "none", task: str = "store") -> dict[str, Any]:
     done = subprocess.run(
-        [sys.executable, __file__, str(folder), condition],
+        [sys.executable, __file__, str(folder), condition, task],
         input=json.dumps(texts),
         capture_output=True,
         text=True,
@@ -159,6 +171,22 @@ class TestReadOnlyFolder:
         assert answer["stored"] == 0
         assert "cannot be written or read by this user" in answer["said"]
         assert read(read_only) == set(TEXTS)
+
+    def test_a_store_of_an_older_version_is_searched_by_words_all_the_same(self, filled: Path) -> None:
+        memory = open_memory(filled)
+        table = memory.store.live()
+        assert table is not None
+        table.handle.drop_columns(["stems"])
+        memory.close()
+        places = [filled, *(each for each in filled.rglob("*") if each.is_dir())]
+        for place in places:
+            place.chmod(0o500)
+        answer = run(filled, ["violins", "drums"], "modes", "search")
+        for place in places:
+            place.chmod(0o700)
+        assert answer["first"] == answer["second"] == [TEXTS[1], TEXTS[3]]
+        assert any("cannot be written" in problem for problem in answer["problems"])
+        assert run(filled, ["kites"], "none", "search") == {"first": [TEXTS[4]], "second": [TEXTS[4]], "problems": []}
 
     def test_a_store_that_cannot_be_made(self, tmp_path: Path) -> None:
         place = tmp_path / "closed"
@@ -275,4 +303,4 @@ class TestBrokenFiles:
 
 
 if __name__ == "__main__":
-    store_and_tell(Path(sys.argv[1]), sys.argv[2])
+    {"store": store_and_tell, "search": search_and_tell}[sys.argv[3]](Path(sys.argv[1]), sys.argv[2])

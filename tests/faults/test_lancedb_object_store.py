@@ -32,6 +32,7 @@ from memslot_memory_lancedb.store import purge
 from memslot_memory_lancedb.store.growth import optimize
 from memslot_memory_lancedb.store.reembed import reembed
 from memslot_memory_lancedb.store.versions import history, restore
+from memslot_memory_lancedb.store.words import make_words_index
 
 WEED = shutil.which("weed", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
 KEY, SECRET = "memslot", "memslot-test-secret"
@@ -247,13 +248,32 @@ def test_everything_is_as_in_a_folder(opened: Open, monkeypatch: pytest.MonkeyPa
     assert len(texts(opened())) == 2
 
 
+def test_a_store_of_an_older_version_gets_its_words_and_an_index(opened: Open) -> None:
+    memory = opened()
+    for word in ("orchid", "violin", "lamp"):
+        memory.keep(f"A {word} stands on the shelf.")
+    table = memory.store.live()
+    assert table is not None
+    table.handle.drop_columns(["stems"])
+    later = opened()
+    assert "violin" in later.search("violins").hits[0].snippet
+    later.upkeep.wait(20)
+    assert later.status().counts["withWords"] == 3
+    live = later.store.live()
+    assert live is not None
+    make_words_index(live, later.store.database)
+    later.keep("A harp stands on the shelf.")
+    assert [row.memory.text for row in live.holding(["violin"], 3)] == ["A violin stands on the shelf."]
+    assert [row.memory.text for row in live.holding(["harp"], 3)] == ["A harp stands on the shelf."]
+
+
 def test_a_change_of_embedder(opened: Open) -> None:
     memory = opened()
     for word in ("orchid", "violin", "lamp"):
         memory.keep(f"A {word} stands on the shelf.")
     other = opened(dims=32)
     assert reembed(other.store, other.embedder) == 3
-    assert other.search("violin").mode == "vector"
+    assert other.search("violin").mode == "hybrid"
     memory.keep("Written by one who has not heard of the change.")
     assert len(texts(other)) == 4
 

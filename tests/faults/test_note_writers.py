@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from memslot import FileBusyError, MemslotError, note_lock
 from memslot_anthropic_memory.tool import MemoryTool
-from memslot_memory_core.transfer.placing import place
-from memslot_memory_core.writing_notes import append_note
+from memslot_memory_core.note_writer import append_note
+from memslot_memory_core.transfer.placement import place
 
 WORKER = Path(__file__).with_name("note_writer.py")
 CREW = (

@@ -12,7 +12,7 @@ import pytest
 from memslot import MemslotError, atomic_file, write_file
 from memslot.config.edit import set_value
 from memslot_anthropic_memory.tool import MemoryTool
-from memslot_memory_core.writing_notes import append_note
+from memslot_memory_core.note_writer import append_note
 
 KILOBYTES = 512
 LARGE = "x" * KILOBYTES * 1024

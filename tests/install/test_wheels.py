@@ -44,7 +44,7 @@ PACKAGES = {
 }
 NO_PLUGINS = {"memslot-core", "memslot-adapters"}
 """Packages that register nothing."""
-EMBEDDERS = {"embed-static", "embed-local", "embed-openai", "embed-gemini", "embed-voyage", "embed-ollama"}
+EMBEDDERS = {"embed-universal", "embed-local", "embed-openai", "embed-gemini", "embed-voyage", "embed-ollama"}
 DEFAULT_PLUGINS = {"memory-core", "importers", *EMBEDDERS}
 DEFAULTS = {"memslot", "memslot-core", "memslot-memory-core", "memslot-embed-providers", "memslot-importers"}
 OURS_BY_EXTRA = {

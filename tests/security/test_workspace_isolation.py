@@ -307,7 +307,7 @@ def by_anthropic_tool(host: Host) -> str:
 
 
 def by_adapters(host: Host) -> str:
-    from memslot_adapters.remembering import Remembering
+    from memslot_adapters.memory_run import Remembering
     from memslot_adapters.tools import Toolbox
 
     with Remembering(host, "what is the codename of the project?") as run:

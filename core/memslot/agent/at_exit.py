@@ -8,6 +8,9 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from memslot.threads import wait_for_threads
+
+_PATIENCE_SECONDS = 1.0
 _closers: dict[int, Callable[[], Any]] = {}
 _lock = threading.Lock()
 _installed = False
@@ -38,3 +41,4 @@ def _close_all() -> None:
     for close in closers:
         with contextlib.suppress(Exception):  # one host's strict mode is no reason to forget the others
             close()
+    wait_for_threads(_PATIENCE_SECONDS)

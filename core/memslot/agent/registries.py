@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import threading
+from collections.abc import Iterable, Mapping
 
 from memslot.agent.prompt import PromptSection
 from memslot.diagnostics import Diagnostics
@@ -22,12 +23,28 @@ class Registries:
     def __init__(self, runner: HookRunner, diagnostics: Diagnostics, providers: ProviderRegistry) -> None:
         self._runner = runner
         self._diagnostics = diagnostics
-        self.tools: dict[str, tuple[str, Tool]] = {}
+        self._tools: dict[str, tuple[str, Tool]] = {}
+        self._unchecked: list[str] = []
+        self._checking = threading.Lock()
         self.sections: list[tuple[str, PromptSection]] = []
         self.providers = providers
         self._asked_for_providers: set[str] = set()
         self.memory: Memory | None = None
         self.memory_owner: str | None = None
+
+    @property
+    def tools(self) -> Mapping[str, tuple[str, Tool]]:
+        """The tools by name, with their plugins. Schemas are compiled when tools are first asked for."""
+        with self._checking:
+            while self._unchecked:
+                name = self._unchecked.pop()
+                plugin_id, tool = self._tools[name]
+                try:
+                    tool.check_schema()
+                except ToolError as error:
+                    del self._tools[name]
+                    self._diagnostics.add(plugin_id, "register_tools", str(error))
+        return self._tools
 
     def fill(self, plugins: Iterable[PluginInfo]) -> None:
         """Ask all plugins what they bring. Raises NameClashError; everything else becomes a diagnostic."""
@@ -58,13 +75,8 @@ class Registries:
         self.providers.add(plugin_id, own.values())
 
     def _take_tool(self, plugin: PluginInfo, tool: Tool) -> None:
-        try:
-            tool.check_schema()
-        except ToolError as error:
-            self._diagnostics.add(plugin.id, "register_tools", str(error))
-            return
-        if tool.name in self.tools:
-            other = self.tools[tool.name][0]
+        if tool.name in self._tools:
+            other = self._tools[tool.name][0]
             if other == plugin.id:
                 self._diagnostics.add(plugin.id, "register_tools", f'registers the tool "{tool.name}" twice')
                 return
@@ -75,7 +87,8 @@ class Registries:
         if tool.name not in plugin.tools:
             message = f'registers the tool "{tool.name}", which its manifest does not name under provides.tools'
             self._diagnostics.add(plugin.id, "register_tools", message, level="warning")
-        self.tools[tool.name] = (plugin.id, tool)
+        self._tools[tool.name] = (plugin.id, tool)
+        self._unchecked.append(tool.name)
 
     def _take_memory(self, plugin: PluginInfo) -> None:
         for answer in self._runner.call("register_memory", only=plugin.id):

@@ -35,6 +35,7 @@ def command(agent: str | None, as_json: bool) -> None:
         "index": str(places.index_file(agent_id, workspace, settings.store.path)),
         "sessions": str(places.sessions_dir(agent_id)),
         "cache": str(places.cache_dir),
+        "sharedCache": str(places.shared_cache_dir()),
         "plugins": str(places.home / "plugins"),
     }
     if as_json:

@@ -138,7 +138,7 @@ def export(session_id: str, form: str, output: Path | None, agent: str | None) -
       memslot sessions export 4f1c > talk.json5
       memslot sessions export 4f1c --format markdown --output talk.md
     """
-    from memslot.sessions.exporting import EXPORT_FORMATS, export_session
+    from memslot.sessions.export import EXPORT_FORMATS, export_session
 
     store = _store(agent)
     found = _meant(store, session_id)

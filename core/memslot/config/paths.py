@@ -37,6 +37,18 @@ class Places:
         found = next((path for path in candidates if os.path.lexists(path)), candidates[0])
         return cls(home=home, config_file=found)
 
+    @staticmethod
+    def shared_cache_dir(env: Mapping[str, str] | None = None) -> Path:
+        """What all homes of a user share and can be deleted at any time: MEMSLOT_SHARED_CACHE, else `~/.cache/memslot`.
+
+        XDG_CACHE_HOME counts, and LOCALAPPDATA on Windows.
+        """
+        env = os.environ if env is None else env
+        if chosen := env.get("MEMSLOT_SHARED_CACHE"):
+            return _absolute(chosen)
+        local = env.get("LOCALAPPDATA") if os.name == "nt" else None
+        return _absolute(env.get("XDG_CACHE_HOME") or local or "~/.cache") / "memslot"
+
     @property
     def memory_dir(self) -> Path:
         """The indexes of all agents."""

@@ -53,6 +53,11 @@ class VectorStore(Section):
     engine: Literal["auto", "sqlite-vec", "vec1", "numpy"] = choice(
         "auto", "How vectors are searched; auto picks by what is there and how many there are."
     )
+    parts: Literal["auto", "on", "off"] = choice(
+        "auto",
+        "Embed the list items and paragraphs of a chunk as well, so that a fact in a list is found by meaning. "
+        "It doubles the text that is embedded; auto does it where nothing is sent to a service.",
+    )
 
 
 class Store(Section):
@@ -101,13 +106,12 @@ class TemporalDecay(Section):
 class Hybrid(Section):
     enabled: bool = setting(True, "Search by keywords as well as by meaning.")
     vector_weight: float | None = setting(
-        None, "Weight of meaning; unset: what the provider advises.", ge=0, le=1_000_000
+        None, "Weight of meaning; unset: both count as measured best.", ge=0, le=1_000_000
     )
     text_weight: float | None = setting(
-        None, "Weight of keywords; unset: what the provider advises.", ge=0, le=1_000_000
+        None, "Weight of keywords; unset: both count as measured best.", ge=0, le=1_000_000
     )
     candidate_multiplier: int = setting(4, "Candidates looked at for each result.", ge=1, le=100)
-    fusion: Literal["weighted", "rrf"] = choice("weighted", "How the two rankings are joined.")
     mmr: Mmr = section(Mmr, "Diversity among results.")
     temporal_decay: TemporalDecay = section(TemporalDecay, "Age of dated notes.")
 
@@ -119,7 +123,10 @@ class Hybrid(Section):
 class Query(Section):
     max_results: int = setting(6, "Results of one search.", ge=1, le=200)
     min_score: float | None = setting(
-        None, "Results below this are dropped; unset: what the provider advises, 0.35 if nothing.", ge=0, le=1
+        None,
+        "Results below this are dropped. Unset: where the best result is below 0.35, all are marked as weak.",
+        ge=0,
+        le=1,
     )
     snippet_max_chars: int = setting(700, "Longest snippet, in characters.", ge=20, le=100_000)
     hybrid: Hybrid = section(Hybrid, "Keywords and meaning together.")

@@ -23,7 +23,7 @@ _CONFIG = """\
 
       memorySearch: {
         // "auto" takes the first provider that has what it needs, and works without any key.
-        // Others: static, local, openai, gemini, voyage, ollama; "none" searches by keywords only.
+        // Others: universal, local, openai, gemini, voyage, ollama; "none" searches by keywords only.
         provider: "auto",
         // remote: { apiKey: "${OPENAI_API_KEY}" },
 

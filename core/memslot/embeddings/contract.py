@@ -49,34 +49,6 @@ class EmbeddingProvider(Protocol):
         """Embed texts to be found; one vector each, in their order."""
 
 
-@dataclass(frozen=True)
-class SearchAdvice:
-    """What a provider knows about itself that hybrid search should heed, unless the person set it.
-
-    `scripts` names the Unicode scripts it understands ("LATIN", "HAN", …); None means all. A query in
-    another script is better searched by words alone.
-    """
-
-    vector_weight: float = 0.7
-    text_weight: float = 0.3
-    min_score: float = 0.35
-    scripts: frozenset[str] | None = None
-
-
-@runtime_checkable
-class HasTokenVectors(Protocol):
-    """An optional part: one vector per token, for late interaction."""
-
-    def token_vectors(self, text: str) -> Sequence[Vector]:
-        """The vectors of a text's tokens, in their order."""
-
-
-def advice_of(provider: EmbeddingProvider) -> SearchAdvice:
-    """A provider's own `advice`, or what fits strong remote models."""
-    advice = getattr(provider, "advice", None)
-    return advice if isinstance(advice, SearchAdvice) else SearchAdvice()
-
-
 def batch_items_of(provider: EmbeddingProvider) -> int:
     """How many texts one request may hold: the provider's `max_batch_items`, or a number that all take."""
     cap = getattr(provider, "max_batch_items", None)

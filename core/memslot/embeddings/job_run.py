@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memslot.embeddings.cache import CacheKey
+from memslot.embeddings.cancellation import Stop
 from memslot.embeddings.contract import key_of
 from memslot.embeddings.job_store import JobStore, StoredJob
 from memslot.embeddings.jobs import BatchState
-from memslot.embeddings.retrying import RetryPolicy
+from memslot.embeddings.retries import RetryPolicy
 from memslot.embeddings.vectors import is_zero, unit_rows
-from memslot.embeddings.waiting import Stop
 from memslot.errors import EmbeddingCancelledError, ProviderBusyError, ProviderError, ProviderRefusedError
 from memslot.text import one_line
 

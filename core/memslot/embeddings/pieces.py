@@ -62,3 +62,15 @@ class Assembly:
                 stacked = numpy.stack([there[each.part] for each in due])
                 del self._rows[piece.owner]
                 yield piece.owner, weighted_mean(stacked, [each.tokens for each in due])
+
+
+def batches(sizes: Sequence[int], *, max_tokens: int, max_items: int) -> Iterator[range]:
+    """Neighbouring numbers that go together; what is too large by itself goes alone."""
+    start, tokens = 0, 0
+    for number, size in enumerate(sizes):
+        if number > start and (tokens + size > max_tokens or number - start >= max_items):
+            yield range(start, number)
+            start, tokens = number, 0
+        tokens += size
+    if start < len(sizes):
+        yield range(start, len(sizes))

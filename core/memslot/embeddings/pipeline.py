@@ -8,16 +8,15 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from memslot.embeddings.batching import batches
 from memslot.embeddings.cache import CacheKey, EmbeddingCache, text_hash
+from memslot.embeddings.cancellation import Stop
 from memslot.embeddings.circuit import Circuits, circuits
 from memslot.embeddings.contract import EmbeddingProvider, batch_items_of, key_of, timeouts_of
 from memslot.embeddings.long_texts import weighted_mean
-from memslot.embeddings.pieces import Assembly, Piece, split
+from memslot.embeddings.pieces import Assembly, Piece, batches, split
 from memslot.embeddings.requests import Requests
-from memslot.embeddings.retrying import RetryPolicy
+from memslot.embeddings.retries import RetryPolicy
 from memslot.embeddings.vectors import is_zero
-from memslot.embeddings.waiting import Stop
 from memslot.embeddings.workers import work_off
 from memslot.errors import EmbeddingCancelledError
 

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memslot.diagnostics import describe_error
+from memslot.embeddings.cancellation import LOOK_SECONDS, Stop
 from memslot.embeddings.circuit import Circuits
 from memslot.embeddings.contract import EmbeddingProvider, key_of
 from memslot.embeddings.long_texts import cut, weighted_mean
-from memslot.embeddings.retrying import RetryPolicy, call_with_retries
+from memslot.embeddings.retries import RetryPolicy, call_with_retries
 from memslot.embeddings.tokens import estimate_tokens
 from memslot.embeddings.vectors import unit_rows
-from memslot.embeddings.waiting import LOOK_SECONDS, Stop
 from memslot.errors import InputTooLargeError, MemslotError, ProviderBusyError, ProviderError
 from memslot.redaction.redact import redact
 from memslot.text import one_line

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,23 @@ if TYPE_CHECKING:
     from memslot.config.search_model import MemorySearch
 
 AUTO, NONE = "auto", "none"
+REPLACED = {"static": "universal"}
+"""Providers that are gone, with the one that does their work; configs from before go on working."""
 CREATE_SECONDS = 30.0
 """Long enough to load a model; a provider that takes longer is passed over."""
+
+
+def without_replaced(settings: MemorySearch, known: Collection[str]) -> MemorySearch:
+    """The settings with today's provider for one that is gone, whose model and vector length go with it.
+
+    A name in `known` is some plugin's own.
+    """
+    gone = REPLACED.keys() - set(known)
+    if settings.provider in gone:
+        settings = dataclasses.replace(settings, provider=REPLACED[settings.provider], model=None, dimensions=None)
+    if settings.fallback in gone:
+        settings = dataclasses.replace(settings, fallback=REPLACED[settings.fallback])
+    return settings
 
 
 @dataclass(frozen=True)
@@ -90,6 +106,7 @@ class ProviderRegistry:
 
     def report(self, settings: MemorySearch) -> list[ProviderReport]:
         """What each registered provider lacks to be used; in the order of "auto", then by name. Creates none."""
+        settings = without_replaced(settings, self._specs)
         reports = []
         for plugin_id, spec in self._specs.values():
             order = spec.auto_order if isinstance(spec.auto_order, int | float) else None
@@ -99,7 +116,7 @@ class ProviderRegistry:
 
     def select_only(self, name: str, settings: MemorySearch) -> Selection:
         """Create the provider of that name and no other, whatever the settings name."""
-        provider, fault = self._create(name, self._options_for(name, settings))
+        provider, fault = self._create(name, self._options_for(name, without_replaced(settings, self._specs)))
         if provider is not None:
             return Selection(provider, name, "asked for by name", sends_text_away=self._sends_away(provider))
         return Selection(None, name, f"{name}: {fault}", ((name, fault),))
@@ -112,6 +129,7 @@ class ProviderRegistry:
 
     def select(self, settings: MemorySearch) -> Selection:
         """Choose by the settings. A provider that nobody named is never sent any text, except by "auto"."""
+        settings = without_replaced(settings, self._specs)
         options = ProviderOptions.from_settings(settings, self._env)
         if settings.provider == NONE:
             return Selection(None, NONE, 'memorySearch.provider is "none"')

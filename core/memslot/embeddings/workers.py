@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from memslot.embeddings.waiting import LOOK_SECONDS, Stop
+from memslot.embeddings.cancellation import LOOK_SECONDS, Stop
 from memslot.errors import EmbeddingCancelledError
 from memslot.threads import start_thread
 

@@ -41,6 +41,8 @@ class MemorySearchOutcome:
     """What answered in place of what was configured, if so."""
     stale: str | None = None
     """What on disk is not yet in the answer, if anything."""
+    weak: bool = False
+    """Whether none of the hits is a good one: they are the nearest there is."""
     explanation: Mapping[str, Any] | None = None
     """What was looked at and why it fell out, where somebody asked for it."""
 

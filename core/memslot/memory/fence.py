@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterable
 
@@ -19,6 +18,8 @@ _BLOCK = re.compile(rf"<{TAG}>.*?(?:</{TAG}>|\Z)\s*", re.DOTALL | re.IGNORECASE)
 
 def escape(text: str) -> str:
     """Escape the characters with which text could leave its fence, and drop those that nobody sees."""
+    import html
+
     return html.escape(visible(text), quote=True)
 
 
@@ -38,6 +39,8 @@ def fence(parts: Iterable[str], *, max_chars: int = 1000) -> str:
 
 def _fit(text: str, room: int) -> str:
     """The longest start of a text whose escaped form fits; an escape is never cut in half."""
+    import html
+
     whole = html.escape(text, quote=True)
     if len(whole) <= room:
         return whole

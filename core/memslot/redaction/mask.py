@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from memslot.redaction.names import is_secret_name
-from memslot.redaction.spans import Span, find, merged, replaced
+
+if TYPE_CHECKING:
+    from memslot.redaction.spans import Span
 
 MASKED = "***"
 _SHORTEST, _PIECE = 4, 8  # a server that names a shortened key shows about eight characters of it
@@ -30,6 +33,8 @@ class SecretMask:
         self._pieces = {secret[i : i + _PIECE] for secret in known for i in range(len(secret) - _PIECE + 1)}
 
     def __call__(self, text: str) -> str:
+        from memslot.redaction.spans import find, merged, replaced
+
         spans = [*self._known(text), *find(text), *(match.span() for match in _BEGINS_LIKE_ONE.finditer(text))]
         if "://" in text:
             spans += _query_values(text)

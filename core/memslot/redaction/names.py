@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from typing import TYPE_CHECKING
 
-from memslot.redaction.values import Kind
+if TYPE_CHECKING:
+    from memslot.redaction.values import Kind
 
 _PASSWORD = (
     *("password", "passwd", "passwort", "passphrase", "passcode", "pwd", "kennwort", "contraseña", "contrasena"),

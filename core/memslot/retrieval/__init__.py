@@ -10,68 +10,69 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from memslot.retrieval.cjk_query_spans import QuerySpan as QuerySpan
-    from memslot.retrieval.cjk_segmentation import Segmentation as Segmentation
-    from memslot.retrieval.cjk_segmentation import segment as segment
-    from memslot.retrieval.cjk_segmentation import stems_to_count as stems_to_count
+    from memslot.retrieval.background import Background as Background
+    from memslot.retrieval.background import background_texts as background_texts
+    from memslot.retrieval.background import background_version as background_version
     from memslot.retrieval.dates import DateRange as DateRange
     from memslot.retrieval.dates import closeness_to_dates as closeness_to_dates
     from memslot.retrieval.dates import find_dates as find_dates
     from memslot.retrieval.diversity import diversify as diversify
     from memslot.retrieval.evidence import Evidence as Evidence
     from memslot.retrieval.evidence import gather_evidence as gather_evidence
-    from memslot.retrieval.fusion import LegScores as LegScores
-    from memslot.retrieval.fusion import Shortlist as Shortlist
-    from memslot.retrieval.fusion import UserLine as UserLine
-    from memslot.retrieval.fusion import Weights as Weights
-    from memslot.retrieval.fusion import choose_weights as choose_weights
-    from memslot.retrieval.fusion import fuse_by_rank as fuse_by_rank
-    from memslot.retrieval.fusion import fuse_weighted as fuse_weighted
-    from memslot.retrieval.fusion import ranks as ranks
-    from memslot.retrieval.fusion import text_score as text_score
+    from memslot.retrieval.languages import ENGLISH as ENGLISH
+    from memslot.retrieval.languages import LANGUAGES as LANGUAGES
     from memslot.retrieval.matcher import Matcher as Matcher
     from memslot.retrieval.matcher import WeightedTerm as WeightedTerm
+    from memslot.retrieval.meaning import SAMPLE_SIZE as SAMPLE_SIZE
+    from memslot.retrieval.meaning import MeaningScale as MeaningScale
+    from memslot.retrieval.meaning import Noise as Noise
+    from memslot.retrieval.meaning import chance as chance
+    from memslot.retrieval.parts import parts_of as parts_of
+    from memslot.retrieval.prompts import prompt_queries as prompt_queries
+    from memslot.retrieval.query_words import QueryWords as QueryWords
+    from memslot.retrieval.query_words import choose_words as choose_words
+    from memslot.retrieval.relevance import WEAK_SCORE as WEAK_SCORE
+    from memslot.retrieval.relevance import Weights as Weights
+    from memslot.retrieval.relevance import calibrated as calibrated
+    from memslot.retrieval.relevance import ranks as ranks
+    from memslot.retrieval.relevance import recall_score as recall_score
+    from memslot.retrieval.relevance import relevance_of as relevance_of
+    from memslot.retrieval.relevance import text_score as text_score
     from memslot.retrieval.scripts import fold as fold
-    from memslot.retrieval.scripts import is_foreign as is_foreign
     from memslot.retrieval.scripts import script_of as script_of
     from memslot.retrieval.snippets import GAP as GAP
     from memslot.retrieval.snippets import Snippet as Snippet
     from memslot.retrieval.snippets import make_snippet as make_snippet
-    from memslot.retrieval.stop_words import LIGHT_WORDS as LIGHT_WORDS
+    from memslot.retrieval.term_forms import TermForms as TermForms
     from memslot.retrieval.terms import QueryTerms as QueryTerms
     from memslot.retrieval.terms import Term as Term
+    from memslot.retrieval.terms import index_forms as index_forms
+    from memslot.retrieval.terms import index_stems as index_stems
     from memslot.retrieval.terms import index_text as index_text
     from memslot.retrieval.terms import query_terms as query_terms
     from memslot.retrieval.terms import stems as stems
+    from memslot.retrieval.tokenizer import STEMMING_TOKENIZER as STEMMING_TOKENIZER
     from memslot.retrieval.tokenizer import UNICODE_TOKENIZER as UNICODE_TOKENIZER
     from memslot.retrieval.tokenizer import Token as Token
     from memslot.retrieval.tokenizer import Tokenizer as Tokenizer
-    from memslot.retrieval.word_vectors import WordVectors as WordVectors
 
 _HOMES = {
-    "cjk_query_spans": ["QuerySpan"],
-    "cjk_segmentation": ["Segmentation", "segment", "stems_to_count"],
+    "background": ["Background", "background_texts", "background_version"],
     "dates": ["DateRange", "closeness_to_dates", "find_dates"],
     "diversity": ["diversify"],
     "evidence": ["Evidence", "gather_evidence"],
-    "fusion": [
-        "LegScores",
-        "Shortlist",
-        "UserLine",
-        "Weights",
-        "choose_weights",
-        "fuse_by_rank",
-        "fuse_weighted",
-        "ranks",
-        "text_score",
-    ],
+    "languages": ["ENGLISH", "LANGUAGES"],
     "matcher": ["Matcher", "WeightedTerm"],
-    "scripts": ["fold", "is_foreign", "script_of"],
+    "meaning": ["SAMPLE_SIZE", "MeaningScale", "Noise", "chance"],
+    "parts": ["parts_of"],
+    "prompts": ["prompt_queries"],
+    "query_words": ["QueryWords", "choose_words"],
+    "relevance": ["WEAK_SCORE", "Weights", "calibrated", "ranks", "recall_score", "relevance_of", "text_score"],
+    "scripts": ["fold", "script_of"],
     "snippets": ["GAP", "Snippet", "make_snippet"],
-    "stop_words": ["LIGHT_WORDS"],
-    "terms": ["QueryTerms", "Term", "index_text", "query_terms", "stems"],
-    "tokenizer": ["UNICODE_TOKENIZER", "Token", "Tokenizer"],
-    "word_vectors": ["WordVectors"],
+    "term_forms": ["TermForms"],
+    "terms": ["QueryTerms", "Term", "index_forms", "index_stems", "index_text", "query_terms", "stems"],
+    "tokenizer": ["STEMMING_TOKENIZER", "UNICODE_TOKENIZER", "Token", "Tokenizer"],
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
-from memslot.retrieval.scripts import pair_of, script_of, units
-from memslot.retrieval.stop_words import (
+from memslot.retrieval.cjk_stop_words import (
     HIRAGANA_WORDS,
     KOREAN_ENDINGS,
     KOREAN_PARTICLES,
@@ -23,6 +22,7 @@ from memslot.retrieval.stop_words import (
     WEAK_IN_CHINESE,
     cuts,
 )
+from memslot.retrieval.scripts import pair_of, script_of, units
 
 _FIRST_SYLLABLE = 0xAC00
 _VOWELS, _FINALS = 21, 28

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from memslot.retrieval.languages import ENGLISH, bare_form
 from memslot.retrieval.tokenizer import UNICODE_TOKENIZER, Tokenizer
 
 if TYPE_CHECKING:
@@ -19,48 +20,40 @@ _LEAST_SHARE = 0.15
 class WeightedTerm:
     """A query term with its weight when lines are compared.
 
-    `is_known`: the index holds it. `has_meaning`: a similar word may count for it, which is wrong for numbers and for
-    scripts the word vectors don't know. `is_pair`: letters of an unspaced run, which may be a word or straddle two;
-    `share` is the probability of a word, which is how much their absence counts.
+    `is_known`: the index holds it. `is_pair`: letters of an unspaced run, which may be a word or straddle two;
+    `share` is the probability of a word, which is how much their absence counts. `forms` are the stems that count as
+    this term beside its own: those under other languages, and compounds that hold it.
     """
 
     stem: str
     word: str
     weight: float
     rarity: float
-    has_meaning: bool = True
     is_pair: bool = False
     is_known: bool = True
     share: float = 1.0
+    forms: tuple[str, ...] = ()
 
 
 class Matcher:
     """The terms of a query, matched against many texts. Each term is a bit, so that a line is a bit mask."""
 
-    def __init__(
-        self,
-        terms: Sequence[WeightedTerm],
-        phrases: Sequence[tuple[str, str]] = (),
-        tokenizer: Tokenizer = UNICODE_TOKENIZER,
-    ) -> None:
+    def __init__(self, terms: Sequence[WeightedTerm], tokenizer: Tokenizer = UNICODE_TOKENIZER) -> None:
         self.terms = tuple(terms)
         self.tokenizer = tokenizer
         self.weights = [term.weight * max(term.share, _LEAST_SHARE) for term in terms]
         self.total = sum(term.weight * term.share for term in terms) or sum(self.weights) or 1.0
         self._bit = {term.stem: 1 << number for number, term in enumerate(terms)}
-        rarity = {term.stem: term.rarity for term in terms}
-        self._phrases = [
-            (self._bit[first], self._bit[second], min(rarity[first], rarity[second]))
-            for first, second in phrases
-            if first in rarity and second in rarity
-        ]
-        self._phrase_total = sum(weight for _, _, weight in self._phrases)
+        self._bits = dict(self._bit)
+        for term in terms:
+            for form in term.forms:
+                self._bits[form] = self._bits.get(form, 0) | self._bit[term.stem]
         self._shares: dict[int, float] = {0: 0.0}
 
     def bits_in(self, vocabulary: Vocabulary) -> dict[int, int]:
         """The bits of the terms that each word holds, by the word's number."""
         found: dict[int, int] = {}
-        for stem, bit in self._bit.items():
+        for stem, bit in self._bits.items():
             for number in vocabulary.holding(stem):
                 found[number] = found.get(number, 0) | bit
         return found
@@ -69,8 +62,13 @@ class Matcher:
         """The bits of the terms among these stems."""
         bits = 0
         for stem in stems:
-            bits |= self._bit.get(stem, 0)
+            bits |= self._bits.get(stem, 0)
         return bits
+
+    @property
+    def languages(self) -> frozenset[str]:
+        """The languages other than English under which terms are known."""
+        return frozenset(bare_form(form)[1] for term in self.terms for form in term.forms) - {ENGLISH}
 
     def share(self, bits: int) -> float:
         """The weight of these terms as a share of the query's: 0 to 1."""
@@ -79,19 +77,3 @@ class Matcher:
             weight = sum(weight for number, weight in enumerate(self.weights) if bits >> number & 1)
             share = self._shares[bits] = min(1.0, weight / self.total)
         return share
-
-    def phrase_share(self, neighbours: set[tuple[int, int]]) -> float:
-        """The share of the query's phrases that are adjacent in a text, weighted by rarity."""
-        if not neighbours or not self._phrase_total:
-            return 0.0
-        met = sum(
-            weight
-            for first, second, weight in self._phrases
-            if any(before & first and after & second for before, after in neighbours)
-        )
-        return met / self._phrase_total
-
-    @property
-    def has_phrases(self) -> bool:
-        """Whether the query has phrases at all."""
-        return self._phrase_total > 0

@@ -6,8 +6,7 @@ Patterns are compiled on first use: compiling takes as long as a search, and pla
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
 from unicodedata import normalize
@@ -51,7 +50,7 @@ _SCRIPTS = {
 # Equivalent to a reader, but not to NFKC, which is applied first, nor to SQLite's unicode61.
 _SAME = {
     "ß": "ss", "ẞ": "ss", "æ": "ae", "Æ": "ae", "œ": "oe", "Œ": "oe", "ø": "o", "Ø": "o", "ł": "l", "Ł": "l",
-    "đ": "d", "Đ": "d", "ı": "i", "ё": "е", "Ё": "Е", "ґ": "г", "Ґ": "Г",
+    "đ": "d", "Đ": "d", "ё": "е", "Ё": "Е", "ґ": "г", "Ґ": "Г",
     "أ": "ا", "إ": "ا", "آ": "ا", "ٱ": "ا", "ى": "ي", "ی": "ي", "ک": "ك", "ة": "ه",
     "\u200b": " ", "’": "'",
 }  # fmt: skip
@@ -72,7 +71,6 @@ _ENDINGS = {
     for letter in row
 }
 _LONE_SURROGATES = (0xD800, 0xDFFF)  # possible in argv, invalid in UTF-8
-_SAMPLE = 2000
 
 
 @cache
@@ -118,12 +116,20 @@ def _folds() -> dict[int, str | None]:
     return folds | dict.fromkeys(range(_LONE_SURROGATES[0], _LONE_SURROGATES[1] + 1), " ")
 
 
-def fold(text: str) -> str:
-    """Fold equivalent characters: widths, ligatures, vowel points, digits. Case and diacritics stay."""
+def fold(text: str, *, keep_dotless: bool = False) -> str:
+    """Fold equivalent characters: widths, ligatures, vowel points, digits. Case and diacritics stay.
+
+    A Turkish stemmer needs to tell `ı` from `i`: `keep_dotless` leaves it.
+    """
     if text.isascii():
         return text
     text = normalize("NFKC", text)
-    return text.translate(_folds()) if _folded().search(text) else text
+    text = _folded().sub(_fold_letter, text)
+    return text if keep_dotless else text.replace("ı", "i")
+
+
+def _fold_letter(found: re.Match[str]) -> str:
+    return _folds()[ord(found[0])] or ""
 
 
 def units(run: str) -> Sequence[str]:
@@ -159,14 +165,3 @@ def script_of(word: str) -> str:
     if found is not None and found.lastgroup is not None:
         return found.lastgroup
     return "number" if any(character.isdigit() for character in word) else "other"
-
-
-def is_foreign(text: str, known: Collection[str] | None) -> bool:
-    """Whether most letters of a text are outside the known scripts (`LATIN`, `HAN`, …); None means all are known."""
-    if known is None:
-        return False
-    names = {name.casefold() for name in known}
-    if not names.isdisjoint(("hiragana", "katakana")):
-        names.add("kana")
-    letters = Counter(letter for letter in fold(text[:_SAMPLE]) if letter.isalpha())
-    return 2 * sum(count for letter, count in letters.items() if script_of(letter) in names) < letters.total()

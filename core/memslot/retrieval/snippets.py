@@ -9,6 +9,7 @@ from functools import reduce
 from operator import or_
 
 from memslot.retrieval.evidence import has_label
+from memslot.retrieval.languages import CODES
 from memslot.retrieval.matcher import Matcher
 from memslot.retrieval.vocabulary import split, stems_of
 
@@ -152,13 +153,16 @@ def _best_start(line: str, matcher: Matcher, width: int) -> int:
 def _places(line: str, matcher: Matcher) -> Iterator[tuple[int, int]]:
     """The places of terms in a line, with their bits."""
     pieces = split(line)
-    held = stems_of([piece.lower() if piece.istitle() else piece for piece in pieces], matcher.tokenizer)
+    codes = ["", *(CODES[language] for language in sorted(matcher.languages))]
+    spelling = {piece: piece.lower() if piece.istitle() else piece for piece in pieces}
+    words = [f"{word}{code}" for word in dict.fromkeys(spelling.values()) for code in codes]
+    held = stems_of(words, matcher.tokenizer)
     place = 0
     for piece in pieces:
         place = line.find(piece, place)
         if place < 0:  # a lone surrogate, which `split` replaces
             return
-        bits = matcher.bits_of(held[piece.lower() if piece.istitle() else piece])
+        bits = matcher.bits_of(stem for code in codes for stem in held[f"{spelling[piece]}{code}"])
         if bits and (piece.isascii() or len(piece) <= _SHORT):
             yield place, bits
         place += len(piece)

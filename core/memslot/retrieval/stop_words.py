@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from functools import cache
-
 _ENGLISH = """
 a about above after again all also am an and any anybody anyone anything are aren as at be because been before being
 between both but by can cannot could couldn did didn do does doesn doing done during each either else ever every
@@ -62,6 +59,88 @@ quella quelle quelli quello questa queste questi questo qui quindi se sei senza 
 state stati stato su sua sugli sui sul sulla sulle sullo suo suoi tra tu tua tue tuo tuoi tutti tutto un una uno vi
 voi
 """
+_DUTCH = """
+aan al alle alles als altijd ander andere ben bent bij daar dan dat de deze die dit doch doen door dus een eens en er
+ge geen geweest haar had hadden heb hebben heeft hem het hier hij hoe hun iemand iets ik in is ja je jij jou jouw
+jullie kan kon kunnen maar me meer men met mij mijn moet moeten na naar niet niets nog nu of om omdat ons onze ook op
+over reeds te tegen toch toen tot u uit uw van veel voor waar waarom wanneer want waren was wat we weer wel welke werd
+wie wij wil worden wordt zal ze zei zich zij zijn zo zonder zou zullen
+"""
+_SWEDISH = """
+alla allt ar att av aven bara blev bli blir blivit da dag dar de dem den denna deras dess dessa det detta dig din dina
+ditt du efter ej eller en er era ett fick for fran ga ha hade han hans har henne hennes hon honom hur i icke igen in
+ingen inte jag ju kan kunde man med mellan men mer mig min mina mitt mot mycket nagon nagot nagra nar ni nu och om oss
+over pa sa samma sedan sig sin sina sitt ska skulle som till under upp ut utan vad var vara varfor varje vart vem vi
+vid vilka vilken vilket vill
+"""
+_DANISH = """
+ad af alle alt anden at bare blev blive bliver da de dem den denne der deres det dette dig din dine disse dit dog du
+efter eller en end er et for fordi fra ham han hans har havde have hende hendes her hos hun hvad hvem hver hvilken hvis
+hvor hvordan hvorfor hvornar i ikke ind ingen intet ja jeg jer jo kan kom kun kunne lidt man mange med meget men mig
+min mine mit mod nar ned nej nogen noget nogle nu og ogsa om op os over pa sa selv sig sin sine sit skal skulle som til
+ud uden under vaere vaeret var ved vi vil ville vor
+"""
+_NORWEGIAN = """
+alle alt andre at av bare ble bli blir da de deg dem den denne der deres det dette din disse ditt du eller en enn er et
+etter for fordi fra ha hadde ham han hans har hennes her hos hun hva hvem hver hvilken hvis hvor hvordan hvorfor i ikke
+ingen inn ja jeg kan kunne ma mange med meg meget mellom men mer min mitt mot mye na nar ned nei noe noen og ogsa om
+opp oss over pa sa seg selv si sin sine sitt skal skulle som til under ut uten vaere vaert var vart ved vi vil ville
+"""
+_FINNISH = """
+ei eika emme en et etta ette ettei han hanen he heidan hyvin itse ja jo joka jolla jonka jos joskus jossa jota kaikki
+kanssa kenen koska kuin kuinka kuka kun kuten ma me meidan meilla mika mikaan miksi milloin mina minua minulla minun
+missa mista mita mitaan mutta muut myos naita nama ne niiden niin niita noin nyt ole olemme olen olet oli olin olivat
+olla ollut on ovat paljon se seka sella sen siella siina silla sina sinun sita taalla tahan tai tama taman tassa tata
+te tuo tuon vaan vai vaikka vain viela voi yli
+"""
+_HUNGARIAN = """
+abban ahol aki akkor alatt amely ami amikor annak arra az azert azok azonban azt be csak de egy egyik el elott en ennek
+ez ezek ezen ezert ezt fel ha hanem hiszen hogy hogyan hol honnan ide igen ilyen is itt jol kell ket ki kik kit le
+lehet lenni lesz lett maga mar meg melyik mert mi mibe miert mikor mily minden mint mit most nagyon nalam ne nekem neki
+nem nincs o ok olyan ott pedig sem sok szamara szerint szinte te tegnap tehat tobb ugy utan vagy vagyok van vannak vele
+volt voltak
+"""
+_ROMANIAN = """
+acea aceasta aceea acel acest aceste acestea acestei acestui acolo acum ai aici al ale am ar are as asta astfel atat
+atunci au avea avem avut ba ca cand care catre ce cea cei cel cele cine cu cum da daca dar de decat deci deja despre
+din dintre doar dupa ea ei el ele era erau este eu face fara fi fie fiecare foarte fost iar ii il imi in inainte intr
+intre isi la le li lor lui ma mai mea mei meu mi mult ne nici nimic noi nostru nu numai o or ori pe pentru peste poate
+prin sa sai sau se si sub sunt sus ta te toate tot tu un una unde unei unii unui va voi vor vreo
+"""
+_TURKISH = """
+acaba ama ancak aslinda az bana bazi belki ben beni benim bir biraz biri bize bizi bizim bu buna bunda bundan bunlar
+bunu bunun cok cunku da daha de defa degil diye dolayi eger en gibi gore hangi hatta hem hep hepsi her hic icin ile ise
+iste kadar kendi ki kim kime kimin mi mu nasil ne neden nerede nereye niye o olan olarak oldu oldugu olsa on ona onda
+ondan onlar onlarin onu onun orada oysa sana sanki sen seni senin siz sizin sonra su tum var ve veya ya yani yine yok
+zaman zaten
+"""
+_POLISH = """
+albo ale bardzo beda bedzie bez bo by byc byl byla bylo byly chce ci co cos czego czy dla dlaczego do gdy gdzie go ich
+ile im inne ja jak jaka jakie jako je jego jej jesli jest jestem jeszcze juz kazdy kiedy kim kto ktora ktore ktory
+ktorych lub ma mam mi mnie moj moja moje moze mozna my na nad nam nas nasz nasze nawet nic nich nie niego niej nim niz
+no o od ok on ona one oni oraz po pod ponad poniewaz przeciw przed przez przy sa sie skad tak taki takie tam te tego
+tej ten tez to tobie tu twoj tych tylko tym u w we wiec wszystkie wszystko wy z za zawsze ze zeby
+"""
+_CZECH = """
+aby ale ani ano az bez bude budou by byl byla byli bylo byt co coz dnes do ho i ja jak jake jako je jeho jej jeji
+jejich jen jeste ji jich jim jiz jsem jsi jsme jsou jste k kam kazdy kde kdo kdy kdyz ke ktera ktere kteri ktery ma mam
+me mezi mi mit mne mnou moc moje muj muze my na nad nam nas nase nasi ne nebo nebyl neco nejsou nekdo neni nez nic nich
+nim o od on ona oni ono pak po pod podle pokud potom pouze prave pred pri pro proc proto protoze prvni s se si sice sve
+svuj svych ta tady tak take takze tam te tedy ten tento teto tim to tohle toho tom tomto tu tuto ty tyto u uz v vam vas
+vase ve vsak vse vsechno vy z za zde ze
+"""
+_INDONESIAN = """
+ada adalah agar akan aku anda apa apakah atau bagaimana bagi bahwa banyak beberapa belum berapa bisa bukan dalam dan
+dapat dari dengan di dia hanya harus ini itu jadi jangan jika juga kami kamu kapan karena ke kepada ketika kita lagi
+lah lebih maka mana masih mereka namun nya oleh pada para pernah saat saja sangat saya sebagai sebuah sedang sekarang
+semua seperti siapa sudah supaya tapi telah tentang tersebut tetapi tidak untuk yaitu yang
+"""
+_CATALAN = """
+aixo algun alguna als altra altre altres amb aquell aquella aquest aquesta aquestes aquests aqui cada com damunt de del
+dels des doncs el ella ells els em en encara ens entre era eren es et ha han hi i jo la les li ll lo mai mes meu meva
+molt molta na ni nomes nosaltres nostre o on pel pels per pero perque poc quan que qui quin quina sense ser seu seus
+seva si sobre soc son sota tambe te tot tota tots tu un una unes uns us va vaig van vosaltres
+"""
 _RUSSIAN = """
 а без бы был была были было быть в вам вас ваш ваша ваше ваши весь во вот все всего всех вы где да даже для до его ее
 если есть еще ж же за здесь и из или им их к как какая какие какой каком когда кого который которая которое которые
@@ -69,6 +148,17 @@ _RUSSIAN = """
 но ну о об однако он она они оно от очень по под после потом почему при про с сам сама сами свой своя свое свои себе
 себя сейчас со так также такой такая такое такие там тебе тебя тем то того тоже той только том тот ту ты у уже хотя
 чего чей чем что чтобы чье чья эта эти это этой этом этот эту я
+"""
+_GREEK = """
+ακομα ακομη αλλα αν απο αυτα αυτη αυτο αυτοι αυτος για γιατι δεν εγω εδω ειμαι ειμαστε ειναι εισαι ειτε ειχε εκει ενα
+ενας ενος εσυ εχει εχουν εχω η ηδη ημουν ηταν θα και κατα μας με μετα μην μια μιας μονο μου να ο οι ομως οπου οπως οταν
+οτι παρα πιο ποια ποιο ποιοι ποιος πολυ ποτε που προς πως σας σε σου στα στη στην στις στο στον στους τα την της τι τις
+το τον του τους των ως
+"""
+_HINDI = """
+अपना अपनी अपने अब आप आपका इन इस उन उस एक और कब कर करना कहाँ कहां का कि किया किस की के कैसे को कौन क्या क्यों गई गए गया
+जब जो तक तब तुम तो था थी थे नहीं ने पर बाद भी मत में मेरा मेरी मेरे मैं यह यहाँ या ये लिए वह वहाँ वे साथ से हम हमारा ही
+हुआ हुई है हैं हो होता होती होते
 """
 _ARABIC = """
 في من الي علي عن مع هذا هذه ذلك تلك هو هي هم هن انا انت نحن كان كانت كانوا يكون تكون ما ماذا متي اين كيف لماذا هل لم
@@ -82,128 +172,126 @@ LATIN: dict[str, frozenset[str]] = {
     "de": frozenset(_GERMAN.split()),
     "fr": frozenset(_FRENCH.split()),
     "it": frozenset(_ITALIAN.split()),
+    "nl": frozenset(_DUTCH.split()),
+    "sv": frozenset(_SWEDISH.split()),
+    "da": frozenset(_DANISH.split()),
+    "no": frozenset(_NORWEGIAN.split()),
+    "fi": frozenset(_FINNISH.split()),
+    "hu": frozenset(_HUNGARIAN.split()),
+    "ro": frozenset(_ROMANIAN.split()),
+    "tr": frozenset(_TURKISH.split()),
+    "pl": frozenset(_POLISH.split()),
+    "cs": frozenset(_CZECH.split()),
+    "id": frozenset(_INDONESIAN.split()),
+    "ca": frozenset(_CATALAN.split()),
 }
-OTHER: frozenset[str] = frozenset(_RUSSIAN.split()) | frozenset(_ARABIC.split())
-
-# Chinese and Japanese have no spaces: a run is cut at its stop words.
-_CHINESE = """
-什么 什麼 甚麼 啥 什么时候 什麼時候 什么地方 什麼地方 怎么 怎麼 怎样 怎樣 怎么样 怎麼樣 为什么 為什麼 为何 為何 如何
-咋 哪里 哪裡 哪裏 哪儿 哪兒 哪些 哪 谁 誰 多少 多久 多大 多长 多長 多高 多远 多遠 多重 多宽 多寬 多深 多快 多长时间
-多長時間 是否 是不是 有没有 有沒有 能不能 会不会 會不會 要不要 可不可以 我们 我們 你们 你們 他们 他們 她们 她們 它们
-它們 咱们 自己 这个 這個 那个 那個 这些 這些 那些 这里 這裡 那里 那裡 这儿 那儿 这样 這樣 那样 那樣 这么 這麼 那么
-那麼 因为 因為 所以 但是 可是 不过 不過 如果 还是 還是 或者 以及 关于 關於 对于 對於 请问 請問 告诉我 告訴我 一下 一个
-一個 的 了 吗 嗎 呢 吧 啊 呀 嘛 么 麼 我 你 您 他 她 它 是 这 這 那 之前 之后 之後
+_MISLEADING = """
+ad ada ai alt ana anna ate bare barn ben bin ca car care ci cit co com come comment da dan di die dig dir dit dog dont
+door dos due ed end era et ev face fi had hat hay hen hi ide ii ins io jake jam jim kim kit kobe ma man men met min
+mine mis mit mod mode non num ok op os para per plus pod pro proto reunion rok sale sans sense sin sit son state sub
+tag take tan ten till tim tom ton tot tu un uno ut van var vase vi want war zed
 """
-_ASKED_CHINESE = (
-    "(?:[几幾]|哪一?)"
-    "[个個天点點号號岁歲次年月位名条條颗顆部种種本首只隻边邊座款家份台辆輛间間件张張层層栋棟针針楼樓秒分周]"
-)
-"""Interrogatives with a counter word: how many, which one."""
-_JAPANESE = """
-です でした でしょう ました ましたか ます ますか ません ませんでした ください について に関して という といった どこ
-だれ いつ なに なん どう どの どれ どんな どちら どっち なぜ どうして どうやって いくつ いくら どのくらい どれくらい
-どれだけ どれほど これ それ あれ この その あの ここ そこ あそこ わたし あなた から まで より ので のに だった だ
-である であった ている ていた ています ていました された される られた こと もの ため とき では には とは への での との
-ですか かな だっけ っけ 何 誰 私 僕 俺 彼 彼女
-"""
-_DOING = "しました|します|した|して|する"
-"""The light verb する after a noun (電話した). After a single kanji it is the end of a verb (話した)."""
-_ASKED_JAPANESE = "何[人時日年月回度個番枚歳件冊本点円品部名通号分秒杯匹台軒階](?![一-鿿])"
-_HIRAGANA_WORDS = """
-くらい ぐらい だけ ほど しか ばかり など さま たち なかった ない なら ある あった いる いた なる なった なって いい
-よい よく もう まだ また すぐ とても すごく ちょっと みんな ところ ほう ほか あと まえ うち そう こう よう ように
-ような みたい らしい つもり はず わけ まま たび すべて できる できた やる やった いう いった いって くる くれ くれる
-くれた きた いく しまう しまった おく おいた みる みた あげる あげた もらう もらった もらって おける おいて かかる
-かかった かかって とった とる つく ついた ついて すれば すると されて なければ なので けど けれど だから でも しかし
-または および もし やっぱり やはり ずっと いつも たくさん あり おり なり
-"""
-HIRAGANA_WORDS: frozenset[str] = frozenset(_HIRAGANA_WORDS.split())
-"""Function words in hiragana. Only whole spans of them are dropped: the same letters may begin another word."""
-PARTICLES = "はをがにのでともへやかねよ"
-_HIRAGANA, _KANA = "ぁ-ゖ", "ぁ-ヿ"
-WEAK: frozenset[str] = frozenset("はをがにのでともへやかねよたてしいるれさますだなっ은는이가을를에의도로와과만")
-"""Letters that carry no meaning as a pair, though one inside a word may."""
-WEAK_IN_CHINESE: frozenset[str] = WEAK | frozenset(
-    "的了吗嗎呢吧啊呀嘛么麼我你您他她它是这這那在有和与與及或就都也很还還把被让讓给給从從到对對向之于於而其着著过過不没沒能想"
-    "说說去来來几幾个個会會要得再最太更又才上下里裡内內外中后後前时時做用由每该該吃看当當成出起"
-)
-"""The same for Chinese. In Japanese most of these are parts of words."""
-_LIGHT_CHINESE = """
-现在 後來 后来 问题 問題 东西 東西 事情 时候 時候 时间 時間 地方 可以 可能 需要 应该 應該 打算 知道 觉得 覺得 大概
-一共 总共 總共 最后 最後 最近 以前 以后 以後 目前 特别 特別 一点 一些 有点 已经 已經 正在 开始 開始 结果 結果 情况
-情況 方面 部分 原因 理由 办法 辦法 方法 方式 名字 名称 名稱 今年 去年 明年 今天 昨天 明天 当时 當時 那次 这次 上次
-下次 第一 一次 主要 具体 重要 最好 最大 最多 最高 内容 到底 究竟 比较 非常 真的 其实 好像 本来 终于 原来 而且 于是
-然后 同时 没有 不是 不能 不会 不要 大家 家里 每天 每次 每个 所有 全部 一样 一起 之间 除了 发生 出现 进行 完成 成为
-认为 表示 提到 人员 意思 条件 種類 种类 特点 特點 原理 效果 影响 影響 作用 关系 關係 顺序 順序 规则 規則 目的 对象
-對象 程度 状态 狀態 长度 長度 高度 深度 工作
-"""
-_LIGHT_JAPANESE = """
-名前 場所 時間 理由 原因 結果 方法 内容 状況 場合 最近 最後 最初 必要 可能 人 家 年 月 日 件 点 物 事 所 方 予定 一番
-全部 全体 結局 以上 以下 以外 自分 人物 様子 本当 最終 部分 問題 今度 一緒 仕事 期間 条件 意味 種類 特徴 仕組 効果 影響
-役割 関係 順番 順序 方式 規則 目的 対象 程度 状態 事情 長さ 高さ 深さ 重さ 広さ 去年 昨年 今年 来年 前年 翌年 先月 今月
-来月 先週 今週 来週 昨日 今日 明日 当日 前日 翌日 今朝 今晩 今夜 昨夜 先日 後日 今 昔 近々 近頃 以前 過去 現在 将来 当時
-普段 前回 今回 次回
-"""
-_LIGHT_KOREAN = """
-이름 이유 원인 결과 방법 내용 사람 시간 장소 때문 처음 지금 최근 작년 올해 내년 오늘 어제 내일 이번 지난 다음 제일
-가장 모두 전부 정도 경우 상황 문제 결국 기간 조건 의미 종류 특징 원리 효과 영향 역할 관계 순서 규칙 목적 대상 상태 사정
-길이 높이 깊이 크기 방식 까닭 직업
-"""
-LIGHT_WORDS = frozenset(f"{_LIGHT_CHINESE}{_LIGHT_JAPANESE}{_LIGHT_KOREAN}".split())
-"""Content words of low information: common in any notes, or naming the attribute a question asks for (length, meaning,
-job). IDF cannot show that in a small index. Includes relative times (last week), which a later question
-words differently."""
-
-_KOREAN_WORDS = """
-무엇 무엇을 무엇이 무엇인가 무엇으로 뭐 뭐가 뭐를 뭘 뭔가 뭐야 뭐지 뭐였어 뭐였지 뭔지 무슨 어디 어디서 어디에
-어디에서 어디로 어디야 어디까지 언제 언제야 언제부터 언제까지 누구 누가 누구를 누구와 누구의 누구야 누구에게 누구한테
-왜 어떻게 어떤 어느 어땠어 얼마 얼마나 얼마야 얼마였어 얼마에 몇 며칠 이 그 저 이것 그것 저것 이런 그런 저런 여기 거기
-저기 나 나는 내 내가 너 너는 네가 우리 우리는 우리가 저는 제가 그는 그녀 그녀는 그들은 그리고 그러나 하지만 그래서
-또는 및 있다 있는 있나 있나요 있어 있어요 있었나요 있었어 있습니까 없다 없는 없이 하다 하는 했다 했나 했나요 했어 했던
-했지 했습니까 하나요 하면 하려면 합니까 해 해야 한 할 하고 되다 된 되는 되면 됐어 됐나요 인가요 입니까 이다 대해 대한
-위해 위한 때 때는 때마다 것 건 걸 게 거 거야 것은 것이 것을 것에 수 좀 더 안 못 다 잘 등 중 중에 후 후에 전에 동안 씨
-씨는 씨의 씨가 님 님이 개 번 명 시 년 월 일 원 살 곡 위 도 쪽 곳
-"""
-_KOREAN_PARTICLES = """
-에서는 에게서 에게는 으로는 까지는 부터는 이라는 이라고 이라도 에서 에게 한테 까지 부터 으로 처럼 보다 이랑 하고 라는
-라고 라도 이나 마다 조차 밖에 께서 에는 에도 로는 와는 과는 이란 인가요 이었나요 였나요 이었어 이었지 였어 였지 였던
-이던 인데 인지 입니까 인가 이야 예요 이에요 들은 들이 들을 들의 은 는 을 이 가 를 에 의 도 로 와 과 만 랑 나 야 했나요
-했어요 했습니까 하나요 합니까 했던 하는 했어 했지 했는데 했나 했다 했을 하기로 하기 하려고 하려면 하게 하지 하자고
-하자는 하자 하면 해서 해야 하던 하다 한다 한다고 하신 하셨어 해 한 할 되나요 됐나요 되는 됐어 됐지 됐던 되어 되기 되면
-된다 된 될
-"""
-_KOREAN_VERB_ENDINGS = """
-었어 았어 었어요 았어요 었던 았던 었지 았지 었다 았다 었을 았을 었는데 았는데 었나요 았나요 는데 어서 아서 지만 으면
-려고 으려고 기로 자고 자는 겠다는 겠다 다는 다고 다가 어요 아요 습니까 나요 는지 셨어 던 고 지 어 아 러 게
-"""
-KOREAN_WORDS: frozenset[str] = frozenset(_KOREAN_WORDS.split())
-KOREAN_PARTICLES: frozenset[str] = frozenset(_KOREAN_PARTICLES.split())
-KOREAN_ENDINGS: tuple[str, ...] = tuple(
-    sorted({*KOREAN_PARTICLES, *_KOREAN_VERB_ENDINGS.split()}, key=lambda word: (-len(word), word))
-)
+MISLEADING: frozenset[str] = frozenset(_MISLEADING.split())
+"""Function words that are English words, too, or names, or parts of code."""
+_HINTS = {
+    "en": """
+appointment birthday buy call day days december doctor february first friday january july june last march meeting
+monday new next october saturday sunday thursday time today tomorrow tuesday wednesday week year years yesterday
+""",
+    "de": """
+dezember dienstag donnerstag februar freitag geburtstag gehen gestern gibt heute jahr jahre januar juli juni kaufen
+letzte letzten mai marz mittwoch monat montag morgen mussen nachste nachsten neue neuen neuer oktober samstag sonntag
+strasse tag tage termin treffen uhr woche
+""",
+    "es": """
+abril agosto ano anos ayer casa cita comprar cumpleanos despues dia dias diciembre domingo enero febrero hacer hora
+horas hoy jueves julio junio lunes manana martes marzo mayo miercoles noviembre nueva nuevo octubre proxima proximo
+reunion sabado semana septiembre trabajo viernes
+""",
+    "fr": """
+acheter annee annees anniversaire aout aujourd avril decembre demain dernier derniere dimanche fevrier heure heures
+hier hui janvier jeudi jour jours juillet juin lundi maison mardi mars mercredi nouveau nouvelle novembre octobre
+prochain prochaine rendez reunion samedi semaine septembre vendredi
+""",
+    "pt": """
+abril agosto amanha aniversario ano anos casa comprar consulta dezembro dia dias domingo fazer feira fevereiro hoje
+hora horas janeiro julho junho maio marco nova novembro novo ontem outubro proxima proximo quarta quinta reuniao sabado
+segunda semana setembro sexta terca trabalho
+""",
+    "it": """
+agosto anni anno appuntamento aprile casa compleanno comprare dicembre domani domenica febbraio gennaio giorni giorno
+giovedi giugno ieri lavoro luglio lunedi maggio martedi marzo mercoledi novembre nuova nuovo oggi ora ore ottobre
+prossima prossimo riunione sabato settembre settimana venerdi
+""",
+    "nl": """
+afspraak augustus dag dagen dinsdag donderdag februari gisteren huis jaar januari juli juni kopen maand maandag maart
+morgen nieuwe oktober uur vandaag vergadering verjaardag volgende vorige vrijdag week werk woensdag zaterdag zondag
+""",
+    "sv": """
+aret augusti dagar februari fodelsedag forra fredag idag igar imorgon januari juli juni klockan kopa lordag maj manad
+mandag mars mote nasta nya oktober onsdag sondag tisdag torsdag vecka veckan
+""",
+    "da": """
+aret dage februar fodselsdag fredag gar idag imorgen januar juli juni klokken kobe lordag maj mandag maned marts mode
+naeste nye oktober onsdag sidste sondag tirsdag torsdag uge ugen
+""",
+    "no": """
+aret bursdag dager desember februar forrige fredag gar idag imorgen januar juli juni kjope klokka lordag mai mandag
+maned mars mote neste nye oktober onsdag sondag tirsdag torsdag uka uke
+""",
+    "fi": """
+eilen huomenna kello keskiviikko keskiviikkona kokous lauantai lauantaina maanantai maanantaina ostaa paiva perjantai
+perjantaina sunnuntai sunnuntaina tanaan tapaaminen tiistai tiistaina torstai torstaina uusi viikko viikolla vuonna
+vuosi
+""",
+    "hu": """
+csutortok ev februar het hetfo holnap januar julius junius kedd ma majus marcius nap oktober ora pentek szerda szombat
+szuletesnap talalkozo uj vasarnap
+""",
+    "ro": """
+an ani aprilie astazi azi duminica februarie ianuarie ieri intalnire iulie iunie joi luni maine marti martie miercuri
+nou noua octombrie ora sambata saptamana vineri zi zile
+""",
+    "tr": """
+agustos aralik bugun carsamba cuma cumartesi dun ekim eylul gun hafta haziran kasim mart mayis nisan ocak pazar
+pazartesi persembe randevu saat sali subat temmuz toplanti yarin yeni yil
+""",
+    "pl": """
+czerwca czwartek dzien dzis dzisiaj godzina grudnia jutro kwietnia lat lipca listopada lutego maja marca niedziela
+niedziele nowa nowy pazdziernika piatek poniedzialek rok sierpnia sobota sobote spotkanie sroda srode stycznia tydzien
+urodziny wczoraj wizyta wrzesnia wtorek
+""",
+    "cs": """
+brezna cervence cervna ctvrtek den dubna hodin kvetna ledna listopadu nedele nedeli nova novy patek pondeli prosince
+rijna rok schuzka sobota sobotu srpna stredu tyden unora utery vcera zari zitra
+""",
+    "id": """
+agustus baru besok bulan desember februari hari jam januari juli jumat juni kamis kemarin maret minggu oktober rabu
+rapat sabtu selasa senin tahun
+""",
+    "ca": """
+abril agost ahir any anys avui cita dema desembre dia dies dijous dilluns dimarts dimecres dissabte diumenge divendres
+febrer gener hora juliol juny maig nou nova novembre octubre reunio setembre setmana
+""",
+}
+OTHER: frozenset[str] = frozenset(f"{_RUSSIAN}{_ARABIC}{_GREEK}{_HINDI}".split())
 
 
-@cache
-def cuts() -> re.Pattern[str]:
-    """Matches the stop words at which a Chinese or Japanese run is cut."""
-    words = sorted({*_CHINESE.split(), *_JAPANESE.split()}, key=lambda word: (-len(word), word))
-    # A particle stands beside another script, at an end, or before a stop word; between hiragana it may be part of a
-    # word.
-    asking = "|".join([*(word for word in words if re.match(f"[{_HIRAGANA}]{{2}}", word)), _DOING])
-    doing = f"(?<![{_KANA}][^{_KANA}])(?<!^[^{_KANA}])(?:{_DOING})"
-    particle = f"(?<![{_HIRAGANA}])[{PARTICLES}]|[{PARTICLES}](?![{_HIRAGANA}])|[{PARTICLES}](?={asking})"
-    return re.compile(f"{_ASKED_CHINESE}|{_ASKED_JAPANESE}|{'|'.join(words)}|{doing}|を|{particle}")
+def hints(language: str) -> frozenset[str]:
+    """Common words of a language in Latin letters that tell it in a short note: days, months, hours."""
+    return frozenset(_HINTS[language].split())
 
 
 def latin_stop_words(words: list[str]) -> frozenset[str]:
     """The stop words of the language a query is in: English unless another language clearly has more matches.
 
-    One list for all languages would drop the English words `war`, `hat`, `sin`, `son` and `die`.
+    One list for all languages would drop the English words `war`, `hat`, `sin`, `son`, `die` and `dog`.
     """
     best = "en"
     most = sum(word in LATIN["en"] for word in words)
     for language, listed in LATIN.items():
         count = sum(word in listed for word in words)
-        if count > most and count >= 2:
+        own = listed.intersection(words) - LATIN["en"]
+        if count > most and (len(own) >= 2 or (len(words) > 2 and not own <= MISLEADING)):
             best, most = language, count
     return LATIN[best]

@@ -1,49 +1,37 @@
 """Terms: the words of a text for a keyword index, and the terms of a query. Both are prepared in the same way.
 
 `index_text` prepares a text for a tokenizer: it folds equivalent characters, spreads scripts without spaces into
-unigrams and bigrams (so that a word of one or two letters is found, and a Japanese verb in any form), and puts the
-parts of `camelCase` and `word15` beside the whole.
+unigrams and bigrams (so that a word of one or two letters is found, and a Japanese verb in any form), puts the parts of
+`camelCase` and `word15` beside the whole, and stems the words of languages other than English (see `languages`).
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
 
 from memslot.retrieval.cjk_query_spans import QuerySpan, query_spans, whole_span
+from memslot.retrieval.joined_words import parts_of, put_parts
+from memslot.retrieval.languages import CODES, ENGLISH, forwards, has_script_stemmer, languages_of, localize, tagged
 from memslot.retrieval.scripts import fold, respell, script_of, spread, unspaced
 from memslot.retrieval.stop_words import OTHER, latin_stop_words
-from memslot.retrieval.tokenizer import UNICODE_TOKENIZER, Token, Tokenizer
+from memslot.retrieval.tokenizer import STEMMING_TOKENIZER, UNICODE_TOKENIZER, Token, Tokenizer
 
 MAX_TERMS = 1000  # of a query
 
-_SHAPE = bytes(
-    ord("a") if chr(code).islower() and code < 128
-    else ord("A") if chr(code).isupper() and code < 128
-    else ord("0") if chr(code).isdigit() and code < 128
-    else ord(" ")
-    for code in range(256)
-)  # fmt: skip
-_BEFORE_DIGITS = (b"aa0", b"Aa0", b"AA0")
-# Possibly a letter to some tokenizer, so that a word next to it goes on: all but ASCII punctuation, spaces, general and
-# CJK punctuation.
-_LETTER = r"[A-Za-z0-9\x80-\xaa\xac-\xba\xbc-\u1fff\u2070-\u2fff\u3005-\u3007\u3021-\U0010ffff]"
-_JOINED = rf"(?<!{_LETTER})(?=[A-Za-z0-9]*?(?:[a-z][A-Z]|[A-Za-z]{{2}}[0-9]))[A-Za-z0-9]{{3,40}}(?!{_LETTER})"
-_PART = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+"
-_MAX_PARTS = 6
 # don't, we'll, Anna's; l'eau, dell'arte: the short half carries no meaning.
 _CONTRACTED = r"(?i)(?<!\w)(?:\w+n't|(\w+)'(?:s|d|m|ll|re|ve))(?!\w)"
 _ELIDED = r"(?i)(?<!\w)(?:[cdjlmnst]|qu|dell|all|nell|sull|un)'(?=\w)"
-_BREAK = r"[,;:!?()\[\]{}\"\n]|\.\s"
+_SPELLED_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa"})
 
 
 @dataclass(frozen=True)
 class Term:
     """A term of a query: its stem, the word before stemming, and its kind.
 
-    An index that stems its queries is asked for `word`: a stem stemmed again may differ.
+    An index that stems its queries is asked for `word`: a stem stemmed again may differ. `written` has the diacritics.
     """
 
     stem: str
@@ -51,6 +39,7 @@ class Term:
     script: str = "latin"
     number: bool = False
     name: bool = False
+    written: str = ""
 
 
 @dataclass(frozen=True)
@@ -63,28 +52,60 @@ class Compound:
 
 @dataclass(frozen=True)
 class QueryTerms:
-    """The terms of a query: distinct, in order, without stop words unless there is nothing else.
-
-    `phrases` are the stems of adjacent words. Bigrams of an unspaced script are terms and not repeated there.
-    """
+    """The terms of a query: distinct, in order, without stop words unless there is nothing else."""
 
     terms: tuple[Term, ...] = ()
-    phrases: tuple[tuple[str, str], ...] = ()
     compounds: tuple[Compound, ...] = ()
     spans: tuple[QuerySpan, ...] = ()
     only_stop_words: bool = False
-    scripts: frozenset[str] = field(default=frozenset())
 
     @property
     def stems(self) -> tuple[str, ...]:
         return tuple(term.stem for term in self.terms)
 
 
-def index_text(text: str) -> str:
-    """Prepare a text for the tokenizer of an index."""
+def index_text(text: str, language: str | None = None) -> str:
+    """Prepare a text for the tokenizer of an index; its language is told from the text unless given."""
+    languages = languages_of(text) if language is None else [language]
+    if languages == [ENGLISH] and text.isascii():
+        return put_parts(text)
     if not text.isascii():
-        text = unspaced().sub(lambda run: spread(run[0]), fold(text))
-    return _compiled(_JOINED).sub(_with_parts, text) if _may_be_joined(text) else text
+        text = unspaced().sub(lambda run: spread(run[0]), fold(text, keep_dotless="tr" in languages))
+    if len(languages) > 1:
+        lines = zip(text.split("\n"), languages, strict=True)
+        text = "\n".join(localize(line, each) for line, each in lines)
+    elif languages[0] != ENGLISH or not text.isascii():
+        text = localize(text, languages[0])
+    if language is None:
+        text += "".join(f" {CODES[each]}" for each in sorted({*languages} - {ENGLISH}))
+    return put_parts(text)
+
+
+def index_forms(term: Term, languages: Iterable[str], tokenizer: Tokenizer = UNICODE_TOKENIZER) -> tuple[str, ...]:
+    """The stems under which an index with texts in these languages may hold a term."""
+    if term.script != "latin" or not term.word.isalpha():
+        return (term.stem,)
+    word = term.written or term.word
+    forms = [form for each in languages if each != ENGLISH for form in tagged(word, each).split()]
+    forms = [form for form in forms if forwards(form) == form]
+    if not word.isascii():
+        forms.append(word.translate(_SPELLED_OUT))
+    return tuple(dict.fromkeys([term.stem, *tokenizer.stems(" ".join(forms))]))
+
+
+def make_term(word: str, tokenizer: Tokenizer = UNICODE_TOKENIZER) -> Term:
+    """A term of one word, in lower case."""
+    plain = "".join(UNICODE_TOKENIZER.stems(fold(word))) or word
+    return Term(next(iter(tokenizer.stems(plain)), plain), plain, script_of(plain), written=word)
+
+
+def index_stems(text: str, tokenizer: Tokenizer = STEMMING_TOKENIZER) -> str:
+    """The stems of a text as one string, for an index that splits at blanks and does not stem.
+
+    What finds them are the forms of a query's terms with the same tokenizer: `TermForms`, or `index_forms` with the
+    languages of `LANGUAGES`.
+    """
+    return " ".join(stems(text, tokenizer))
 
 
 @cache
@@ -93,19 +114,14 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-def _may_be_joined(text: str) -> bool:
-    shape = text.encode("latin-1", "replace").translate(_SHAPE)
-    return b"aA" in shape or (b"0" in shape and any(join in shape for join in _BEFORE_DIGITS))
-
-
-def stems(text: str, tokenizer: Tokenizer = UNICODE_TOKENIZER) -> list[str]:
+def stems(text: str, tokenizer: Tokenizer = UNICODE_TOKENIZER, language: str | None = None) -> list[str]:
     """The stems of a text as an index with this tokenizer holds them."""
-    return tokenizer.stems(index_text(text))
+    return tokenizer.stems(index_text(text, language))
 
 
 def query_terms(query: str, tokenizer: Tokenizer = UNICODE_TOKENIZER) -> QueryTerms:
     """The terms of a query; none where it holds no letter or digit."""
-    words, runs = _read(fold(query), tokenizer)
+    words, runs = _read(fold(query, keep_dotless=True), tokenizer)
     latin = latin_stop_words([word.plain for word in words if word.script == "latin"])
     found = _Builder(tokenizer)
     mixed_case = any(word.written[:1].islower() for word in words)
@@ -121,9 +137,6 @@ def query_terms(query: str, tokenizer: Tokenizer = UNICODE_TOKENIZER) -> QueryTe
     for word in words:
         if not word.stop:
             found.add_word(word)
-    for before, after in pairwise(words):
-        if not (before.stop or after.stop or after.breaks):
-            found.phrases.setdefault((before.stem, after.stem))
     for span in spans:
         found.add_span(span)
     return found.freeze(only_stop_words)
@@ -140,7 +153,7 @@ class _Word:
     plain: str
     stem: str
     script: str
-    breaks: bool
+    asked: str
     stop: bool = False
 
 
@@ -150,15 +163,14 @@ class _Builder:
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
         self.terms: dict[str, Term] = {}
-        self.phrases: dict[tuple[str, str], None] = {}
         self.compounds: list[Compound] = []
         self.spans: list[QuerySpan] = []
 
     def add_word(self, word: _Word) -> None:
         number = any(character.isdigit() for character in word.plain)
-        term = Term(word.stem, word.plain, word.script, number, word.written[:1].isupper())
+        term = Term(word.stem, word.asked, word.script, number, word.written[:1].isupper(), word.written.lower())
         self.terms.setdefault(term.stem, term)
-        parts = [part.lower() for part in _parts(word.written)]
+        parts = [part.lower() for part in parts_of(word.written)]
         instead = tuple(Term(self._tokenizer.stems(part)[0], part, script_of(part)) for part in parts)
         if instead:
             self.compounds.append(Compound((term.stem,), instead))
@@ -173,10 +185,7 @@ class _Builder:
 
     def freeze(self, only_stop_words: bool) -> QueryTerms:
         terms = tuple(self.terms.values())[:MAX_TERMS]
-        scripts = frozenset(term.script for term in terms) - {"number"}
-        return QueryTerms(
-            terms, tuple(self.phrases), tuple(self.compounds), tuple(self.spans), only_stop_words, scripts
-        )
+        return QueryTerms(terms, tuple(self.compounds), tuple(self.spans), only_stop_words)
 
 
 def _read(query: str, tokenizer: Tokenizer) -> tuple[list[_Word], list[str]]:
@@ -192,28 +201,13 @@ def _read(query: str, tokenizer: Tokenizer) -> tuple[list[_Word], list[str]]:
     if not tokens:  # the whole query is `don't`
         text = query
         tokens = tokenizer.tokens(text)
-    return [_word(text, token, before) for before, token in pairwise([Token(0, 0, "", ""), *tokens])], runs
+    return [_word(text, token, tokenizer) for token in tokens], runs
 
 
-def _word(text: str, token: Token, before: Token) -> _Word:
-    between = text[before.end : token.start]
-    breaks = between not in ("", " ") and _compiled(_BREAK).search(between) is not None
-    return _Word(text[token.start : token.end], token.word, token.stem, script_of(token.word), breaks)
-
-
-def _parts(word: str) -> list[str]:
-    """The words inside `camelCase` or `word15`; none for a code or a hash."""
-    if not _may_be_joined(word) or not _compiled(_JOINED).fullmatch(word):
-        return []
-    parts: list[str] = _compiled(_PART).findall(word)
-    numbers = sum(part.isdigit() for part in parts)
-    if not 2 <= len(parts) <= _MAX_PARTS or numbers > 1:
-        return []
-    letters = word.rstrip("0123456789")
-    if letters not in (word, *parts):
-        parts.insert(0, letters)  # iPhone15 is found by `iphone`
-    return [part for part in parts if len(part) > 1 or part.isdigit()]
-
-
-def _with_parts(found: re.Match[str]) -> str:
-    return " ".join([found[0], *dict.fromkeys(_parts(found[0]))])
+def _word(text: str, token: Token, tokenizer: Tokenizer) -> _Word:
+    written, word, stem = text[token.start : token.end], token.word.replace("ı", "i"), token.stem
+    asked = word
+    if "ı" in stem or has_script_stemmer(word):
+        stem = next(iter(tokenizer.stems(localize(fold(written), ENGLISH))), stem)
+        asked = word if word.isascii() else stem
+    return _Word(written, word, stem, script_of(word), asked)

@@ -1,7 +1,7 @@
 """Tokenizers: how a text is split into words, and words into stems.
 
 A memory whose index stems by itself passes its own tokenizer, so that a query is read exactly as the index reads
-texts. `UNICODE_TOKENIZER` is for everybody else.
+texts. `STEMMING_TOKENIZER` is for an index that does not stem, `UNICODE_TOKENIZER` where stems of English don't matter.
 """
 
 from __future__ import annotations
@@ -53,6 +53,28 @@ class UnicodeTokenizer:
 
 UNICODE_TOKENIZER = UnicodeTokenizer()
 """The tokenizer where none is named."""
+
+
+class StemmingTokenizer(UnicodeTokenizer):
+    """The same, with English words stemmed. `index_text` has stemmed those of other languages."""
+
+    def tokens(self, text: str) -> Sequence[Token]:
+        found = super().tokens(text)
+        stems = _english([token.word for token in found])
+        return [token._replace(stem=stem) for token, stem in zip(found, stems, strict=True)]
+
+    def stems(self, text: str) -> list[str]:
+        return _english(super().stems(text))
+
+
+STEMMING_TOKENIZER = StemmingTokenizer()
+"""The tokenizer for an index that splits at blanks, or compares whole words."""
+
+
+def _english(words: list[str]) -> list[str]:
+    from memslot.retrieval.languages import stem_words
+
+    return [stem if word.isascii() else word for word, stem in zip(words, stem_words("english", words), strict=True)]
 
 
 @cache

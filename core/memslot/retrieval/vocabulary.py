@@ -1,6 +1,7 @@
 """Interned words: texts become arrays of word numbers, and each word is stemmed once per process.
 
-In scripts without spaces every letter and every bigram is a word.
+In scripts without spaces every letter and every bigram is a word. A word of a text in another language than English
+carries the language's code, as its stems do: the same letters may be a word of both.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from memslot.retrieval.languages import ENGLISH, bare_form, languages_of, mark, tagged
 from memslot.retrieval.scripts import fold, spread, unspaced
 from memslot.retrieval.terms import stems
 from memslot.retrieval.tokenizer import UNICODE_TOKENIZER, Tokenizer
@@ -31,11 +33,20 @@ _NO_WORDS = str.maketrans(dict.fromkeys("\1“”„‘’«»…—–·•", "
 
 
 def cut(text: str) -> str:
-    """Put blanks between all words; line breaks stay."""
+    """Put blanks between all words, and the language's code behind those of a foreign language; line breaks stay."""
+    languages = languages_of(text)
     if text.isascii():
-        return text.encode().translate(_BLANKED).decode()
-    text = unspaced().sub(_mark_run, fold(text).translate(_NO_WORDS))
-    return text.encode(errors="replace").translate(_MARKED).decode()
+        text = text.encode().translate(_BLANKED).decode()
+    else:
+        folded = fold(text, keep_dotless="tr" in languages)
+        text = unspaced().sub(_mark_run, folded.translate(_NO_WORDS))
+        text = text.encode(errors="replace").translate(_MARKED).decode()
+    if languages == [ENGLISH]:
+        return text
+    lines = text.split("\n")
+    each = languages if len(languages) > 1 else [languages[0]] * len(lines)
+    marked = (line if language == ENGLISH else mark(line, language) for line, language in zip(lines, each, strict=True))
+    return "\n".join(marked)
 
 
 def split(line: str) -> list[str]:
@@ -95,7 +106,7 @@ class Vocabulary:
             unknown = [each for each in dict.fromkeys(spelling.values()) if each not in number]
             for each, held in stems_of(unknown, self._tokenizer).items():
                 here = len(self.words)
-                self.words.append(each.lstrip(IN_RUN))  # first: other threads read its length
+                self.words.append(bare_form(each)[0].lstrip(IN_RUN))  # first: other threads read its length
                 for stem in held:
                     self._holding.setdefault(stem, []).append(here)
                 number[each] = here
@@ -132,4 +143,9 @@ def stems_of(words: Sequence[str], tokenizer: Tokenizer) -> dict[str, Sequence[s
 
 
 def _stems(word: str, tokenizer: Tokenizer) -> list[str]:
-    return tokenizer.stems(word[1:]) if word.startswith(IN_RUN) else stems(word, tokenizer)
+    if word.startswith(IN_RUN):
+        return tokenizer.stems(word[1:])
+    bare, language = bare_form(word)
+    if language != ENGLISH:
+        return tokenizer.stems(tagged(bare, language))
+    return stems(word, tokenizer, ENGLISH)

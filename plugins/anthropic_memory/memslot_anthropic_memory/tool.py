@@ -12,9 +12,9 @@ from typing import Any
 from memslot import FileChangedError, FileStamp, file_stamp, find_secrets, redact, redact_lines, strip_recalled
 
 from memslot_anthropic_memory.answer import MemoryAnswer, Refused
+from memslot_anthropic_memory.display import list_folder, show_around, show_file, split_lines
+from memslot_anthropic_memory.note_files import locked, read_text, write_text
 from memslot_anthropic_memory.paths import Spot, locate, must_be_note
-from memslot_anthropic_memory.viewing import list_folder, show_around, show_file, split_lines
-from memslot_anthropic_memory.writing import locked, read_text, write_text
 
 COMMANDS = ("view", "create", "str_replace", "insert", "delete", "rename")
 MAX_TEXT_CHARS = 1_000_000

@@ -19,7 +19,6 @@ from memslot_importers.claude_code import is_claude_code, read_claude_code
 from memslot_importers.codex import is_codex, read_codex
 from memslot_importers.lines import PACKED, read_lines
 
-PROGRAMS = ("claude-code", "codex", "openclaw", "chatgpt", "memslot")
 MAX_JSON_BYTES = 2 * 1024 * 1024 * 1024
 _LOOK = 200
 """Lines in which the program is looked for: a file may begin with lines that don't tell."""

@@ -6,14 +6,14 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from memslot import HasTokenVectors, MemslotError, Selection, advice_of, redact
+from memslot import MemslotError, Selection, redact
 
 from memslot_memory_core.index.embeddings import BatchApi, Embedder, EmbeddingStore
 
 if TYPE_CHECKING:
-    from memslot import EmbeddingPipeline, MemorySearch, SearchAdvice
+    from memslot import EmbeddingPipeline, MemorySearch
 
     MakePipeline = Callable[[EmbeddingStore], tuple[EmbeddingPipeline | None, Selection]]
 
@@ -24,8 +24,16 @@ _CLOSE_SECONDS = 1.0
 class EmbedderChoice:
     """The provider in use, with the cache that lives in the index."""
 
-    def __init__(self, make: MakePipeline, *, enabled: bool = True, batch: BatchApi | None = None) -> None:
+    def __init__(
+        self,
+        make: MakePipeline,
+        *,
+        enabled: bool = True,
+        batch: BatchApi | None = None,
+        parts: Literal["auto", "on", "off"] = "auto",
+    ) -> None:
         self.cache = EmbeddingStore()
+        self._parts = parts
         self._batch = batch
         self._make = make
         self._enabled = enabled
@@ -67,16 +75,12 @@ class EmbedderChoice:
         absent = None if selection.requested == "none" else f"nothing is embedded: {selection.reason}"
         return Embedder(None, free=True, absent=absent)
 
-    @property
-    def advice(self) -> SearchAdvice | None:
-        pipeline, _ = self.choose()
-        return None if pipeline is None else advice_of(pipeline.provider)
-
-    @property
-    def knows_words(self) -> bool:
-        """Whether the provider gives the vectors of single words for next to nothing."""
-        pipeline, _ = self.choose()
-        return pipeline is not None and isinstance(pipeline.provider, HasTokenVectors)
+    def embeds_parts(self) -> bool:
+        """Whether parts of chunks get vectors of their own: by default where that costs nobody money."""
+        if self._parts != "auto":
+            return self._parts == "on"
+        _, selection = self.choose()
+        return not selection.sends_text_away
 
     def probe(self) -> str | None:
         """Embed a word; None when that works, else why not."""

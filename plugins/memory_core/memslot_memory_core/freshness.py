@@ -5,22 +5,26 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Collection
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import apsw
 from memslot import MemorySearch
 
 from memslot_memory_core.embedder import EmbedderChoice
+from memslot_memory_core.index.change_check import report_unchanged
 from memslot_memory_core.index.connection import DAMAGE, IndexBusyError, IndexFault
 from memslot_memory_core.index.preparing import Sources
 from memslot_memory_core.index.report import Progress, SyncProgress, SyncReport
 from memslot_memory_core.index.store import IndexFile
-from memslot_memory_core.index.sync import Synchronizer
 from memslot_memory_core.index.vector_tables import VectorTables
-from memslot_memory_core.index.watch import WatchedFolders, Watcher
 from memslot_memory_core.outcome import plain_error
 from memslot_memory_core.place import Place
 from memslot_memory_core.upkeep import Paths, Upkeep
+
+if TYPE_CHECKING:
+    from memslot_memory_core.index.sync import Synchronizer
+    from memslot_memory_core.index.watch import WatchedFolders, Watcher
 
 FIRST_INDEX_SECONDS = 3.0
 """A search waits this long for an index that was never built: better than an empty answer."""
@@ -48,26 +52,31 @@ class IndexFreshness:
         vectors: VectorTables,
     ) -> None:
         self._place = place
-        self._settings = settings.sync
-        self._extra_paths = settings.extra_paths
+        self._settings = settings
         self._index = index
         self._sources = sources
         self._embedder = embedder
         self._vectors = vectors
-        self._sync = Synchronizer(
-            index,
-            sources,
-            embedder.cache,
-            vectors,
-            identity=sources.identity_of,
-            keep_embeddings=settings.cache.max_entries if settings.cache.enabled else 0,
-        )
         self._upkeep = Upkeep(self._sync_in_background, interval_seconds=settings.sync.interval_minutes * 60.0)
         self._watcher: Watcher | None = None
         self._lock = threading.Lock()
         self._one_sync = threading.Lock()
         self._is_awaited = False
         self._closed = False
+
+    @cached_property
+    def _sync(self) -> Synchronizer:
+        from memslot_memory_core.index.sync import Synchronizer
+
+        cache = self._settings.cache
+        return Synchronizer(
+            self._index,
+            self._sources,
+            self._embedder.cache,
+            self._vectors,
+            identity=self._sources.identity_of,
+            keep_embeddings=cache.max_entries if cache.enabled else 0,
+        )
 
     @property
     def failure(self) -> str | None:
@@ -95,6 +104,8 @@ class IndexFreshness:
             return None
         if fresh_seconds is not None:
             try:
+                if self._is_unchanged():
+                    return None
                 report = self.sync(seconds=fresh_seconds, wait_seconds=0.0, upkeep=False)
             except Exception as error:
                 self._upkeep.note_failure(error)
@@ -107,9 +118,16 @@ class IndexFreshness:
             # What the agent has just written should be found by what it asks next.
             if self._upkeep.wait(_AWAITED_SECONDS):
                 self._is_awaited = False
-        elif self._settings.on_search:
+        elif self._settings.sync.on_search:
             self._ask_for_changes()
         return None
+
+    def _is_unchanged(self) -> bool:
+        """Whether a look at the disk, without the writer's lock, finds all as the index has it."""
+        report = report_unchanged(self._index, self._sources, self._embedder.for_sync())
+        if report is not None:
+            self._upkeep.note_success(report)
+        return report is not None
 
     def _ask_for_changes(self) -> None:
         pause, share = _SEARCH_SYNC_SECONDS, _SYNC_SHARE
@@ -197,9 +215,9 @@ class IndexFreshness:
 
     def start_session(self) -> None:
         """A conversation begins: look for changes, and watch for more if the settings ask for it."""
-        if self._settings.on_session_start:
+        if self._settings.sync.on_session_start:
             self._upkeep.request()
-        if self._settings.watch:
+        if self._settings.sync.watch:
             self.start_watching()
         self._upkeep.keep_interval()
 
@@ -207,14 +225,20 @@ class IndexFreshness:
         """Watch the folders from now on; calling it twice is fine."""
         with self._lock:
             if self._watcher is None and not self._closed:
-                self._watcher = Watcher(self._watched_folders, self._note_changes, self._settings.watch_debounce_ms)
+                from memslot_memory_core.index.watch import Watcher
+
+                self._watcher = Watcher(
+                    self._watched_folders, self._note_changes, self._settings.sync.watch_debounce_ms
+                )
                 self._watcher.start()
 
     def _note_changes(self, paths: Collection[str] | None) -> None:
-        self._upkeep.note_changes(paths, self._settings.watch_debounce_ms / 1000)
+        self._upkeep.note_changes(paths, self._settings.sync.watch_debounce_ms / 1000)
 
     def _watched_folders(self) -> WatchedFolders:
-        return WatchedFolders.of(self._place.workspace, self._extra_paths, self._sources.sessions_dir)
+        from memslot_memory_core.index.watch import WatchedFolders
+
+        return WatchedFolders.of(self._place.workspace, self._settings.extra_paths, self._sources.sessions_dir)
 
     def has_broken_tables(self) -> bool:
         """Whether an error that could mean anything is one that a repair helps against.

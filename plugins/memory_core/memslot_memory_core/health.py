@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -13,10 +14,11 @@ import apsw
 
 from memslot_memory_core.index import keywords
 from memslot_memory_core.index.connection import damage_in
-from memslot_memory_core.index.embeddings import Embedder
+from memslot_memory_core.index.embeddings import Embedder, has_background
 from memslot_memory_core.index.facts import Facts
 from memslot_memory_core.index.generation import Generation
 from memslot_memory_core.index.identity import Identity
+from memslot_memory_core.index.part_vectors import bytes_of_bits
 from memslot_memory_core.index.preparing import UNSETTLED, IndexedFile, Sources
 from memslot_memory_core.index.rebuild import find_mismatch
 from memslot_memory_core.index.report import LOOK, UPKEEP, Mismatch
@@ -53,7 +55,8 @@ def look_over(
     generation, db = snapshot.generation, snapshot.db
     health = Health()
     counts = _counted(db, generation)
-    health.counts = {name: counts[name] for name in ("files", "chunks", "words", "vectors", "embeddings")}
+    shown = ("files", "chunks", "words", "vectors", "parts", "embeddings")
+    health.counts = {name: counts[name] for name in shown if name in counts}
     mismatch = find_mismatch(db, generation, wanted, embedder)
     if mismatch is not None:
         health.problems.append(f"{mismatch.sentence}; build it with: memslot memory index --force")
@@ -77,15 +80,13 @@ def look_over(
     unfinished = Facts(db).read(UPKEEP) == "begun" or vectors.is_due(db, generation)
     if generation.synced_at is None:
         health.problems.append("the first index is not complete yet; run: memslot memory index")
-    waiting = counts["chunks"] - counts["vectors"] - counts["withoutDirection"]
-    if waiting and mismatch is None and embedder.pipeline is not None:
-        health.problems.append(
-            f"{waiting} of {counts['chunks']} chunks wait for their vector; run: memslot memory index"
-        )
-    if (counts["files"], counts["chunks"], counts["vectors"]) != (
+    if mismatch is None and embedder.pipeline is not None:
+        health.problems += [f"{each}; run: memslot memory index" for each in _unembedded(db, generation, counts)]
+    if (counts["files"], counts["chunks"], counts["vectors"], counts.get("parts", 0)) != (
         generation.files,
         generation.chunks,
         generation.vectors,
+        generation.part_vectors,
     ):
         health.problems.append(f"the index has lost count of its rows; {_REPAIR}")
     remarks = db.execute(f"SELECT path, remark FROM {generation.tables.files} WHERE remark IS NOT NULL ORDER BY path")
@@ -101,6 +102,11 @@ def look_over(
         "remarks": [f"{path}: {remark}" for path, remark in islice(remarks, _MOST_REMARKS)],
     }
     if deep:
+        searched_parts = _searched_parts(db, generation)
+        if searched_parts != counts.get("parts", 0):
+            health.problems.append(
+                f"{searched_parts} parts of chunks can be searched, and {counts.get('parts', 0)} should be; {_REPAIR}"
+            )
         health.problems += [f"the index is damaged: {line}; {_REPAIR}" for line in damage_in(db)]
     return health
 
@@ -112,6 +118,27 @@ def _is_outdated(problem: str, workspace: Path | None) -> bool:
     return problem.startswith(Mismatch.BEGINNING)
 
 
+def _unembedded(db: apsw.Connection, generation: Generation, counts: Mapping[str, int]) -> Iterator[str]:
+    """What still lacks vectors that the provider in use would make."""
+    chunks = counts["chunks"] - counts["vectors"] - counts["withoutDirection"]
+    if chunks:
+        yield f"{chunks} of {counts['chunks']} chunks wait for their vector"
+    parts = counts.get("waitingParts", 0)
+    if parts:
+        yield f"{parts} of {counts['parts'] + parts} parts of chunks wait for their vector"
+    if counts["vectors"] and not has_background(db, Identity.from_json(generation.identity)):
+        yield "the sentences that similarity is measured against are not embedded yet"
+
+
+def _searched_parts(db: apsw.Connection, generation: Generation) -> int:
+    """How many parts have bits to be found by."""
+    identity = Identity.from_json(generation.identity)
+    if not identity.parts or not identity.dims:
+        return 0
+    total = int(db.execute(f"SELECT coalesce(sum(length(bits)), 0) FROM {generation.tables.part_bits}").get)
+    return total // bytes_of_bits(identity.dims)
+
+
 def _counted(db: apsw.Connection, generation: Generation) -> dict[str, int]:
     tables = generation.tables
 
@@ -121,7 +148,14 @@ def _counted(db: apsw.Connection, generation: Generation) -> dict[str, int]:
     with_vector = (
         "SELECT count(*) FROM {} r JOIN embeddings e ON e.id = r.embedding_id WHERE length(e.vector) {} 0".format
     )
+    parts = {}
+    if generation.identity.get("parts"):
+        parts = {
+            "parts": number(f"SELECT count(*) FROM {tables.parts}"),
+            "waitingParts": number(f"SELECT coalesce(sum(waiting), 0) FROM {tables.part_bits} WHERE waiting > 0"),
+        }
     return {
+        **parts,
         "files": number(f"SELECT count(*) FROM {tables.files}"),
         "chunks": number(f"SELECT count(*) FROM {tables.chunks}"),
         "words": keywords.count(db, tables.words),

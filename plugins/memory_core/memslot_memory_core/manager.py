@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,21 +21,18 @@ from memslot import (
 
 from memslot_memory_core.embedder import EmbedderChoice, batch_api
 from memslot_memory_core.freshness import IndexFreshness
-from memslot_memory_core.health import Health, bytes_of, count_changed, look_over, may_be_written
 from memslot_memory_core.index.connection import DAMAGE
-from memslot_memory_core.index.owner import take_over
 from memslot_memory_core.index.preparing import Sources
 from memslot_memory_core.index.report import SyncReport
 from memslot_memory_core.index.store import IndexFile
 from memslot_memory_core.index.vector_tables import VectorTables
 from memslot_memory_core.outcome import plain_error, unavailable, unsearchable
 from memslot_memory_core.place import Place
-from memslot_memory_core.reading import list_page, read_part
-from memslot_memory_core.searching import Searcher
-from memslot_memory_core.writing_notes import append_note
 
 if TYPE_CHECKING:
     from memslot_memory_core.embedder import MakePipeline
+    from memslot_memory_core.health import Health
+    from memslot_memory_core.searching import Searcher
 
 
 class MemoryManager:
@@ -45,13 +43,18 @@ class MemoryManager:
         self.settings = settings
         vector = settings.store.vector
         self._index = IndexFile(place.index_file, place.owner, older=self._take_over_older)
-        self._sources = Sources(settings, place.workspace, place.sessions_dir, with_unmarked=place.has_unmarked)
         self._embedder = EmbedderChoice(
-            make_pipeline, enabled=vector.enabled, batch=batch_api(settings, place.index_file)
+            make_pipeline, enabled=vector.enabled, batch=batch_api(settings, place.index_file), parts=vector.parts
+        )
+        self._sources = Sources(
+            settings,
+            place.workspace,
+            place.sessions_dir,
+            with_unmarked=place.has_unmarked,
+            embeds_parts=self._embedder.embeds_parts,
         )
         self._vectors = VectorTables(vector.engine, vector.extension_path)
         self._freshness = IndexFreshness(place, settings, self._index, self._sources, self._embedder, self._vectors)
-        self._searcher = Searcher(self._index, self._sources, self._embedder, self._vectors, settings)
         self._lock = threading.Lock()
         self._users = 1
         self._closed = False
@@ -63,6 +66,12 @@ class MemoryManager:
                 return False
             self._users += 1
             return True
+
+    @cached_property
+    def _searcher(self) -> Searcher:
+        from memslot_memory_core.searching import Searcher
+
+        return Searcher(self._index, self._sources, self._embedder, self._vectors, self.settings)
 
     @property
     def workspace(self) -> Path:
@@ -114,6 +123,8 @@ class MemoryManager:
     def _take_over_older(self) -> None:
         older = self.place.older_index
         if older is not None:
+            from memslot_memory_core.index.owner import take_over
+
             take_over(older, self.place.index_file, self.place.agent_id, self._sources.stamps)
 
     def _search_after_repair(
@@ -147,18 +158,24 @@ class MemoryManager:
         """
         if not self.settings.enabled:
             return MemoryText(path, "", start_line)
+        from memslot_memory_core.reading import read_part
+
         return read_part(self._sources, path, start_line, max_lines, private=_is_private(session))
 
     def list_items(self, *, cursor: str | None = None, limit: int = 100, session: Session | None = None) -> MemoryPage:
         """The indexed files, long-lived notes first."""
         if not self.settings.enabled:
             return MemoryPage(())
+        from memslot_memory_core.reading import list_page
+
         return list_page(self._sources, cursor, limit, private=_is_private(session))
 
     def remember(self, text: str, *, session: Session | None = None) -> MemoryReceipt:
         """Append a text to today's note."""
         if not _is_private(session):
             raise MemslotError("notes are written in direct chats only")
+        from memslot_memory_core.note_writer import append_note
+
         path = append_note(self.place.workspace, text, "daily")
         self.request_sync()
         return MemoryReceipt(path)
@@ -196,6 +213,8 @@ class MemoryManager:
 
     def status(self, *, deep: bool = False) -> MemoryStatus:
         """Counts, freshness and problems; `deep` also reads the whole index and tries the provider."""
+        from memslot_memory_core.health import bytes_of, may_be_written
+
         pipeline, selection = self._embedder.choose()
         problems: list[str] = []
         if not self.place.workspace.is_dir():
@@ -229,6 +248,8 @@ class MemoryManager:
         return MemoryStatus(backend="builtin", counts=health.counts, problems=problems, details=details)
 
     def _health(self, deep: bool, problems: list[str]) -> Health:
+        from memslot_memory_core.health import Health, count_changed, look_over
+
         empty = Health(counts={"files": 0, "chunks": 0, "words": 0, "vectors": 0})
         try:
             with self._index.snapshot() as snapshot:

@@ -62,6 +62,7 @@ def outcome_json(outcome: MemorySearchOutcome, *, cites: bool, footer: bool = Tr
         "model": outcome.model,
         "mode": outcome.mode,
         "citations": "on" if cites else "off",
+        **({"weak": True} if outcome.weak else {}),
         **{name: value for name, value in told.items() if value is not None},
     }
 

@@ -14,11 +14,9 @@ from memslot import (
     Tool,
     fence,
     hookimpl,
-    without_starter,
 )
 
 from memslot_memory_core.backend import Backend, backend_of
-from memslot_memory_core.session_notes import SessionNotes, read_session_notes, says_no_more
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,9 +24,10 @@ if TYPE_CHECKING:
     import click
     from memslot import MemoryHit
 
-RECALLED = 3
-RECALL_CHARS = 1000
-MIN_PROMPT_CHARS = 5
+    from memslot_memory_core.session_notes import SessionNotes
+
+_FENCE_CHARS = 250
+"""Room for the fence itself and its notice."""
 GUIDE = (
     "Your notes are in MEMORY.md and memory/*.md. Before answering anything about earlier work, decisions, dates, "
     "people, preferences or open tasks, call memory_search, then memory_get for just the lines you need. "
@@ -85,28 +84,35 @@ def before_agent_start(ctx: PluginContext, run: RunInfo) -> AgentStart | None:
     """Put the notes of the last days before the first prompt of a conversation, and the best passages before each."""
     if not ctx.memory_search.enabled:
         return None
+    from memslot_memory_core.recall import RECALL_CHARS, recalled_items
+
     notes, taken = _notes_at_start(ctx, run)
-    passages = [(hit.citation, without_starter(hit.snippet)) for hit in _recall(ctx, run)]
-    recalled = [f"{citation}: {text}" for citation, text in passages if not says_no_more(text, notes)]
-    return AgentStart(prepend_context=fence([*notes, *recalled], max_chars=taken + RECALL_CHARS))
+    recalled = recalled_items(_recall(ctx, run), notes)
+    return AgentStart(prepend_context=fence([*notes, *recalled], max_chars=taken + RECALL_CHARS + _FENCE_CHARS))
 
 
 def _session_notes(ctx: PluginContext) -> SessionNotes:
+    from memslot_memory_core.session_notes import SessionNotes
+
     return ctx.shared("session notes", SessionNotes)
 
 
 def _notes_at_start(ctx: PluginContext, run: RunInfo) -> tuple[list[str], int]:
     if not _session_notes(ctx).first_time(run.session.id):
         return [], 0
+    from memslot_memory_core.session_notes import read_session_notes
+
     return read_session_notes(ctx.workspace, private=run.session.is_private)
 
 
 def _recall(ctx: PluginContext, run: RunInfo) -> Sequence[MemoryHit]:
     """The best passages for a prompt; notes are private, so only where nobody listens in."""
-    if not run.session.is_private or len(run.prompt.strip()) < MIN_PROMPT_CHARS:
+    from memslot_memory_core.recall import recall
+
+    if not run.session.is_private:
         return []
     try:
-        return backend_of(ctx).search(run.prompt, max_results=RECALLED, session=run.session).hits
+        return recall(backend_of(ctx), run.prompt, run.session)
     except MemslotError as error:
         ctx.logger.warning("nothing is recalled: %s", error)
         return []

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memslot import MemoryItem, MemoryPage, MemoryText, MemslotError, redact_lines
 
-from memslot_memory_core.index.preparing import Sources
-from memslot_memory_core.sources.files import SourceFile
-from memslot_memory_core.sources.text import read_text_file
-from memslot_memory_core.sources.transcripts import Resume, chunk_transcript, read_transcript
+if TYPE_CHECKING:
+    from memslot_memory_core.index.preparing import Sources
+    from memslot_memory_core.sources.files import SourceFile
+    from memslot_memory_core.sources.transcripts import Resume
 
 MAX_LINES = 2000
 
@@ -46,6 +46,8 @@ def read_part(sources: Sources, path: str, from_line: int, lines: int, *, privat
     wanted = range(from_line, from_line + min(max(1, lines), MAX_LINES))
     if file.source == "sessions":
         return _part_of_transcript(file, path, wanted)
+    from memslot_memory_core.sources.text import read_text_file
+
     document = read_text_file(file)
     # Before anything is cut out: a part of a private key does not look like one.
     found = redact_lines(document.lines) if document is not None else []
@@ -73,6 +75,8 @@ def list_page(sources: Sources, cursor: str | None, limit: int, *, private: bool
 
 def _part_of_transcript(file: SourceFile, path: str, wanted: range) -> MemoryText:
     """The messages whose lines in the JSONL file are asked for, each as one line."""
+    from memslot_memory_core.sources.transcripts import chunk_transcript, read_transcript
+
     said: dict[int, str] = {}
     beyond: int | None = None
     resume: Resume | None = None

@@ -5,38 +5,41 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from memslot import MemoryHit, MemorySearchOutcome, MemslotError, redact
-from memslot.retrieval import Matcher, QueryTerms, Shortlist, choose_weights, gather_evidence, make_snippet
+from memslot.retrieval import Matcher, QueryTerms, Weights, make_snippet
 
 from memslot_memory_core.index.facts import Facts
 from memslot_memory_core.index.generation import Generation
 from memslot_memory_core.index.identity import Identity
 from memslot_memory_core.index.keywords import weigh
+from memslot_memory_core.index.part_vectors import part_cosines, spread_over_lines
 from memslot_memory_core.index.rebuild import was_left
+from memslot_memory_core.index.sample import Samples
 from memslot_memory_core.index.store import IndexFile, Snapshot
 from memslot_memory_core.index.tokenizer import FTS5, query_terms
 from memslot_memory_core.outcome import age, counted
-from memslot_memory_core.search.candidate import RankingQuery, ranking_query
-from memslot_memory_core.search.gathering import Gathered, Gathering
+from memslot_memory_core.search.candidate import ranking_query
+from memslot_memory_core.search.candidates import Gathered, Gathering, Meaning, Shortlist
 from memslot_memory_core.search.ranking import Ranked, RankedChunk, RankingSettings, best_before_reading, rank
 
 if TYPE_CHECKING:
-    from memslot import EmbeddingPipeline, EmbeddingProvider, MemorySearch, SearchAdvice, Selection
-    from memslot.retrieval import WordVectors
+    from memslot import EmbeddingPipeline, MemorySearch, Selection
 
     from memslot_memory_core.embedder import EmbedderChoice
     from memslot_memory_core.index.keyword_scoring import Weighed
+    from memslot_memory_core.index.part_vectors import Row
     from memslot_memory_core.index.preparing import Sources
     from memslot_memory_core.index.vector_tables import VectorTables
-    from memslot_memory_core.search.ranking import Gather
 
-DEFAULT_MIN_SCORE = 0.35
 _SMALLEST_POOL, _LARGEST_POOL = 60, 200
 _MOST_CHARS = 10_000
 _MOST_DROPPED = 50
+_WORDS_TELL = 0.7
+"""The share of the query's words from which on a line needs no other sign that it is to be shown."""
+_LINE_MEANING = 0.04
+"""The worth of one deviation of a line's meaning, where a line that holds all words is worth 1."""
 _REBUILD = "memslot memory index --force"
 _PROBE = "check it with: memslot embed probe"
 
@@ -45,8 +48,7 @@ _PROBE = "check it with: memslot embed probe"
 class _VectorLeg:
     """The query's vector, or the reason why this search has none."""
 
-    vector: bytes | None = None
-    advice: SearchAdvice | None = None
+    vector: Row | None = None
     why_not: str | None = None
     action: str | None = None
 
@@ -67,8 +69,8 @@ class Searcher:
         self._embedder = embedder
         self._vectors = vectors
         self._settings = settings
-        self._words: tuple[EmbeddingProvider, WordVectors] | None = None
-        self._fitting: tuple[EmbeddingPipeline, int] | None = None
+        self._samples = Samples()
+        self._fitting: tuple[EmbeddingPipeline, tuple[str | None, int]] | None = None
         """The last pipeline and the generation whose vectors can be compared."""
         self.query_failure: str | None = None
         """Why the last query could not be embedded, until one can."""
@@ -104,12 +106,17 @@ class Searcher:
             other_settings = self._other_settings(snapshot, pipeline)
             weighed = weigh(snapshot.db, generation.tables.words, terms)
             asked = ranking_query(text, terms, weighed)
-            settings = self._ranking_settings(asked, leg, wanted, min_score)
+            meaning = None if leg.vector is None else self._meaning(snapshot, leg.vector)
+            if meaning is None and leg.vector is not None:
+                leg = _VectorLeg(why_not=_keywords_only("the index has too few texts yet to compare meanings"))
+            settings = self._ranking_settings(generation, meaning, wanted, min_score)
             keep = None if explain else best_before_reading(asked, settings)
-            gathered = self._gather(snapshot, terms, weighed, leg, settings, private=private, keep=keep)
-        ranked = rank(gathered.candidates, asked, settings, self._looking(leg, pipeline))
-        matcher = Matcher(asked.terms, asked.phrases, FTS5)
-        hits = [self._hit(each, matcher, explain) for each in ranked.results]
+            gathered = self._gather(snapshot, terms, weighed, meaning, settings, private=private, keep=keep)
+            ranked = rank(gathered.candidates, asked, settings)
+            matcher = Matcher(asked.terms, FTS5)
+            hits = [
+                self._hit(each, matcher, self._line_scores(each, snapshot, meaning), explain) for each in ranked.results
+            ]
         warning, action = _remarks(leg, hits, ranked, generation)
         if other_settings is not None:
             warning, action = _joined(other_settings, warning), action or f"run: {_REBUILD}"
@@ -121,6 +128,7 @@ class Searcher:
             warning=warning,
             action=action,
             stale=stale,
+            weak=ranked.weak,
             explanation=_explanation(ranked, gathered, leg) if explain else None,
         )
 
@@ -147,14 +155,14 @@ class Searcher:
         self.query_failure = None
         if pipeline.is_zero(row):
             return _VectorLeg(why_not=_keywords_only("the provider finds nothing to embed in the query"))
-        return _VectorLeg(row.astype("<f4").tobytes(), self._embedder.advice)
+        return _VectorLeg(row)
 
     def _unfit(self, snapshot: Snapshot, pipeline: EmbeddingPipeline) -> _VectorLeg | None:
         """Why no vector of this pipeline can be compared with those of the index; None where it can."""
         generation = snapshot.generation
         if not generation.chunks:
             return None
-        if self._fitting is not None and self._fitting[0] is pipeline and self._fitting[1] == generation.number:
+        if self._fitting is not None and self._fitting[0] is pipeline and self._fitting[1] == generation.key:
             return None
         there = Identity.from_json(generation.identity)
         here = self._sources.identity_of(pipeline)
@@ -168,7 +176,7 @@ class Searcher:
             )
             why = "the index has no vectors yet" + (f", {stopped}" if stopped else "")
             return _VectorLeg(why_not=_keywords_only(why), action="memslot memory index")
-        self._fitting = (pipeline, generation.number)
+        self._fitting = (pipeline, generation.key)
         return None
 
     @staticmethod
@@ -182,7 +190,7 @@ class Searcher:
         if not missing:  # the others have nothing in them that could be embedded
             return leg
         why = f"{missing} of {generation.chunks} chunks have no vector yet and are found by keywords only"
-        return _VectorLeg(leg.vector, leg.advice, why, leg.action)
+        return _VectorLeg(leg.vector, why, leg.action)
 
     def _other_settings(self, snapshot: Snapshot, pipeline: EmbeddingPipeline | None) -> str | None:
         """A warning for an index that was rebuilt from these settings, and is not rebuilt back by itself."""
@@ -199,7 +207,7 @@ class Searcher:
         snapshot: Snapshot,
         terms: QueryTerms,
         weighed: Weighed,
-        leg: _VectorLeg,
+        meaning: Meaning | None,
         settings: RankingSettings,
         *,
         private: bool,
@@ -212,7 +220,7 @@ class Searcher:
             self._vectors,
             terms,
             weighed,
-            leg.vector,
+            meaning,
             pool=min(max(pool, _SMALLEST_POOL), _LARGEST_POOL),
             private=private,
             covers=self._sources.coverage(),
@@ -220,28 +228,30 @@ class Searcher:
             keep=keep,
         ).run()
 
+    def _meaning(self, snapshot: Snapshot, vector: Row) -> Meaning | None:
+        """The query as it is compared with this index; None where too little is known to judge a cosine."""
+        sample = self._samples.of(snapshot)
+        focused = sample.scale.focus(vector)
+        noises = sample.noises(focused)
+        return None if noises is None else Meaning(focused, *noises)
+
     def _ranking_settings(
-        self, asked: RankingQuery, leg: _VectorLeg, wanted: int, min_score: float | None
+        self, generation: Generation, meaning: Meaning | None, wanted: int, min_score: float | None
     ) -> RankingSettings:
         query = self._settings.query
-        weights = choose_weights(
-            query.hybrid.vector_weight,
-            query.hybrid.text_weight,
-            leg.advice,
-            asked.scripts,
-            has_vectors=leg.vector is not None,
-            has_keywords=bool(asked.terms) and query.hybrid.enabled,
-        )
-        if min_score is None:
-            min_score = query.min_score
-        if min_score is None:
-            advice = leg.advice or self._embedder.advice
-            min_score = advice.min_score if advice is not None else DEFAULT_MIN_SCORE
+        weights = Weights.of_settings(query.hybrid.vector_weight, query.hybrid.text_weight)
+        if meaning is not None and not query.hybrid.enabled:
+            weights = Weights(0.0, 1.0)
+        elif meaning is None and not weights.words:
+            weights = Weights(1.0, 0.0)
+        compared = 0
+        if meaning is not None:
+            compared = generation.vectors + generation.turn_vectors
         return RankingSettings(
             weights=weights,
+            compared=compared,
             max_results=wanted,
-            min_score=min_score,
-            fusion=query.hybrid.fusion,
+            min_score=query.min_score if min_score is None else min_score,
             mmr_balance=query.hybrid.mmr.lambda_ if query.hybrid.mmr.enabled else None,
             half_life_days=(
                 query.hybrid.temporal_decay.half_life_days if query.hybrid.temporal_decay.enabled else None
@@ -249,26 +259,31 @@ class Searcher:
             now=time.time(),
         )
 
-    def _looking(self, leg: _VectorLeg, pipeline: EmbeddingPipeline | None) -> Gather:
-        """How to look for the query in texts; similar words count where their vectors cost next to nothing."""
-        if leg.vector is None or pipeline is None or not self._embedder.knows_words:
-            return gather_evidence
-        provider, words = pipeline.provider, self._words
-        if words is None or words[0] is not provider:
-            from memslot.retrieval import WordVectors
-
-            self._words = words = (provider, WordVectors(provider.embed_documents))
-        return partial(gather_evidence, words=words[1])
-
     # Results
 
-    def _hit(self, chunk: RankedChunk, matcher: Matcher, explain: bool) -> MemoryHit:
+    def _line_scores(self, chunk: RankedChunk, snapshot: Snapshot, meaning: Meaning | None) -> Sequence[float]:
+        """Which lines to show, where not all can be: those that hold the query's words, and those that mean it."""
+        found = chunk.candidate
+        lines = found.text.split("\n")
+        shares: Sequence[float] = chunk.evidence.lines if chunk.evidence is not None else [0.0] * len(lines)
+        fits = len(found.text) <= self._settings.query.snippet_max_chars
+        if fits or meaning is None or found.part is None or max(shares) >= _WORDS_TELL:
+            return shares
+        z = {
+            part: meaning.parts.z(cosine)
+            for part, cosine in part_cosines(snapshot.db, snapshot.generation.tables, meaning.vector, found.id).items()
+        }
+        return [
+            share + _LINE_MEANING * max(0.0, each)
+            for share, each in zip(shares, spread_over_lines(lines, z), strict=True)
+        ]
+
+    def _hit(self, chunk: RankedChunk, matcher: Matcher, line_scores: Sequence[float], explain: bool) -> MemoryHit:
         found = chunk.candidate
         lines = found.text.split("\n")
         numbers = [min(found.start_line + offset, found.end_line) for offset in range(len(lines))]
-        shares: Sequence[float] = chunk.evidence.lines if chunk.evidence is not None else [0.0] * len(lines)
         limit = self._settings.query.snippet_max_chars
-        snippet = make_snippet(found.text, shares, matcher, limit, numbers=numbers)
+        snippet = make_snippet(found.text, line_scores, matcher, limit, numbers=numbers)
         return MemoryHit(
             path=found.path,
             score=round(chunk.score, 4),
@@ -313,9 +328,8 @@ def _remarks(
             searched += f"; the best of what scored too low has {ranked.dropped[0].score:.2f}"
         action = leg.action or "use other words, or a lower minScore; memslot memory status says what is indexed"
         return _joined(leg.why_not, searched), action
-    if all(each.below_floor for each in ranked.results):
-        poor = "nothing scores above minScore; these hold the rare words of the query"
-        return _joined(leg.why_not, poor), leg.action
+    if ranked.weak:
+        return _joined(leg.why_not, "weak match: no good answer found, showing the nearest passages"), leg.action
     return leg.why_not, leg.action
 
 

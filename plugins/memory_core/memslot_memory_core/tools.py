@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from memslot import MemoryText, Session, Tool, ToolCall, ToolResult, find_secrets, strip_recalled
-from pydantic import BaseModel, ConfigDict, Field
-from pydantic.alias_generators import to_camel
 
 from memslot_memory_core.backend import Backend
 from memslot_memory_core.outcome import does_cite, outcome_json
 from memslot_memory_core.reading import MAX_LINES, NotInMemoryError, text_json
-from memslot_memory_core.writing_notes import MAX_CHARS, append_note
+from memslot_memory_core.sources.roots import MAX_NOTE_CHARS
 
 if TYPE_CHECKING:
     from memslot_memory_core.outcome import Citations
@@ -24,44 +22,88 @@ _MOST_CHARS = 24_000
 _CUT = " … [the rest of this line is left out]"
 
 
-class _Arguments(BaseModel):
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid")
+_SEARCH = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["query"],
+    "properties": {
+        "query": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 10_000,
+            "description": "What to look for, in plain words.",
+        },
+        "maxResults": {
+            "type": ["integer", "null"],
+            "minimum": 1,
+            "maximum": 50,
+            "description": "How many results at most (default: 6).",
+        },
+        "minScore": {
+            "type": ["number", "null"],
+            "minimum": 0,
+            "maximum": 1,
+            "description": "Leave out results below this score; best left to the settings.",
+        },
+    },
+}
+_GET = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["path"],
+    "properties": {
+        "path": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 1000,
+            "description": "A path as memory_search gave it.",
+        },
+        "from": {"type": "integer", "minimum": 1, "default": 1, "description": "The first line, counted from 1."},
+        "lines": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": MAX_LINES,
+            "default": 200,
+            "description": "How many lines at most.",
+        },
+    },
+}
+_WRITE = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["text"],
+    "properties": {
+        "text": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": MAX_NOTE_CHARS,
+            "description": "What to remember, as Markdown.",
+        },
+        "target": {
+            "type": "string",
+            "enum": ["daily", "memory"],
+            "default": "daily",
+            "description": "daily: today's note, for what happened; memory: MEMORY.md, for what stays true.",
+        },
+        "section": {
+            "type": ["string", "null"],
+            "minLength": 1,
+            "maxLength": 200,
+            "description": "A heading to write below; made if it is not there.",
+        },
+    },
+}
 
 
-class SearchArguments(_Arguments):
-    query: str = Field(min_length=1, max_length=10_000, description="What to look for, in plain words.")
-    max_results: int | None = Field(None, ge=1, le=50, description="How many results at most; 6 unless told.")
-    min_score: float | None = Field(
-        None, ge=0, le=1, description="Leave out results below this score; best left to the settings."
-    )
-
-
-class GetArguments(_Arguments):
-    path: str = Field(min_length=1, max_length=1000, description="A path as memory_search gave it.")
-    from_line: int = Field(1, alias="from", ge=1, description="The first line, counted from 1.")
-    lines: int = Field(200, ge=1, le=MAX_LINES, description="How many lines at most.")
-
-
-class WriteArguments(_Arguments):
-    text: str = Field(min_length=1, max_length=MAX_CHARS, description="What to remember, as Markdown.")
-    target: Literal["daily", "memory"] = Field(
-        "daily", description="daily: today's note, for what happened; memory: MEMORY.md, for what stays true."
-    )
-    section: str | None = Field(
-        None, min_length=1, max_length=200, description="A heading to write below; made if it is not there."
-    )
-
-
-def _readable_part(backend: Backend, args: GetArguments, session: Session) -> MemoryText:
+def _readable_part(backend: Backend, path: str, start_line: int, max_lines: int, session: Session) -> MemoryText:
     """As many of the lines as a tool's result can hold; of a single line that is longer, its beginning."""
-    lines = args.lines
     while True:
-        part = backend.read(args.path, start_line=args.from_line, max_lines=lines, session=session)
+        part = backend.read(path, start_line=start_line, max_lines=max_lines, session=session)
         if len(part.text) <= _MOST_CHARS:
             return part
-        if lines == 1:
+        if max_lines == 1:
             return replace(part, text=part.text[:_MOST_CHARS] + _CUT)
-        lines = max(1, min(lines - 1, lines * _MOST_CHARS // len(part.text)))
+        max_lines = max(1, min(max_lines - 1, max_lines * _MOST_CHARS // len(part.text)))
 
 
 def _redaction_note(text: str) -> dict[str, Any]:
@@ -73,23 +115,31 @@ def _redaction_note(text: str) -> dict[str, Any]:
 def make_tools(backend: Callable[[], Backend], citations: Citations, workspace: Path) -> list[Tool]:
     """The tools of one agent; the memory behind them is opened at the first call."""
 
-    def search(args: SearchArguments, call: ToolCall) -> dict[str, Any]:
+    # JSON Schema takes 3.0 for an integer.
+    def search(args: Mapping[str, Any], call: ToolCall) -> dict[str, Any]:
+        wanted = args.get("maxResults")
         outcome = backend().search(
-            args.query, max_results=args.max_results, min_score=args.min_score, session=call.session
+            args["query"],
+            max_results=None if wanted is None else int(wanted),
+            min_score=args.get("minScore"),
+            session=call.session,
         )
         return outcome_json(outcome, cites=does_cite(citations, call.session))
 
-    def get(args: GetArguments, call: ToolCall) -> dict[str, Any] | ToolResult:
+    def get(args: Mapping[str, Any], call: ToolCall) -> dict[str, Any] | ToolResult:
+        start_line, max_lines = int(args.get("from", 1)), int(args.get("lines", 200))
         try:
-            return text_json(_readable_part(backend(), args, call.session))
+            return text_json(_readable_part(backend(), args["path"], start_line, max_lines, call.session))
         except NotInMemoryError as refusal:
             # The model's mistake, not a fault of this plugin: it is told, and nothing is noted in the diagnostics.
             return ToolResult(f"memory_get: {refusal}", is_error=True)
 
-    def write(args: WriteArguments) -> dict[str, Any]:
-        path = append_note(workspace, args.text, args.target, args.section)
+    def write(args: Mapping[str, Any]) -> dict[str, Any]:
+        from memslot_memory_core.note_writer import append_note
+
+        path = append_note(workspace, args["text"], args.get("target", "daily"), args.get("section"))
         backend().request_sync()
-        return {"path": path, "written": True, **_redaction_note(args.text)}
+        return {"path": path, "written": True, **_redaction_note(args["text"])}
 
     return [
         Tool(
@@ -100,7 +150,7 @@ def make_tools(backend: Callable[[], Backend], citations: Citations, workspace: 
                 "preferences or open tasks. Gives passages with path and lines; read more with memory_get. If the "
                 "answer says that the memory is unavailable or stale, tell the person."
             ),
-            parameters=SearchArguments,
+            parameters=_SEARCH,
             execute=search,
             title="Search memory",
             read_only=True,
@@ -111,7 +161,7 @@ def make_tools(backend: Callable[[], Backend], citations: Citations, workspace: 
                 "Read lines of a note or conversation that memory_search found. Ask for the lines you need only; "
                 "`nextFrom` says where to go on."
             ),
-            parameters=GetArguments,
+            parameters=_GET,
             execute=get,
             title="Read memory",
             read_only=True,
@@ -123,7 +173,7 @@ def make_tools(backend: Callable[[], Backend], citations: Citations, workspace: 
                 "person, open tasks. Use it when somebody asks you to remember something, and when you have no other "
                 "way to write files. Search first, so that nothing is written twice."
             ),
-            parameters=WriteArguments,
+            parameters=_WRITE,
             execute=write,
             title="Write a note",
             chat_types=("direct",),

@@ -10,6 +10,8 @@ from typing import Any, Literal, get_args
 
 Category = Literal["preference", "fact", "decision", "entity", "other"]
 CATEGORIES: tuple[Category, ...] = get_args(Category)
+Leg = Literal["words", "meaning"]
+LEGS: tuple[Leg, ...] = get_args(Leg)
 MAX_CHARS = 10_000
 """The longest text that can be remembered: one memory is one thought, not a document."""
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -74,11 +76,25 @@ class Remembered:
 
 @dataclass(frozen=True)
 class Found:
-    """A memory that answers a query, with its score; `by` says whether meaning or words found it."""
+    """A memory that answers a query.
+
+    `score` is how near its vector is, or the share of the query's words where no vector was `compared`; `relevance`
+    joins words and meaning on a scale of 0 to 1, and decides. `found_by` says which of the two found it.
+    """
 
     memory: Remembered
     score: float
-    by: Literal["meaning", "words"] = "meaning"
+    relevance: float = 1.0
+    found_by: tuple[Leg, ...] = ("meaning",)
+    compared: bool = True
+
+    def to_json(self) -> dict[str, Any]:
+        """What a search says beside the memory."""
+        return {
+            "score": round(self.score, 4),
+            "relevance": round(self.relevance, 4),
+            "foundBy": list(self.found_by),
+        }
 
 
 def sendable(text: str) -> str:

@@ -31,9 +31,9 @@ from memslot_memory_lancedb.embedding.choice import choose_by
 from memslot_memory_lancedb.embedding.embedder import Choose, Embedder
 from memslot_memory_lancedb.errors import NoSuchMemoryError
 from memslot_memory_lancedb.memories import Origin, Remembered
+from memslot_memory_lancedb.recall.background import Backgrounds
 from memslot_memory_lancedb.recall.context import AutoRecall, RecallLimits
 from memslot_memory_lancedb.recall.finding import Recalling
-from memslot_memory_lancedb.recall.noise import NoiseLevel
 from memslot_memory_lancedb.remembering import Kept, Remembering
 from memslot_memory_lancedb.settings import Settings
 from memslot_memory_lancedb.store.database import Database
@@ -76,23 +76,30 @@ class LanceMemory:
         database = Database(location, storage_options)
         self.store = MemoryStore(database, Owner(agent_id), machine=_machine(state_dir))
         self.remembering = Remembering(self.store, self.embedder)
-        self.recalling = Recalling(self.store, self.embedder)
-        self.noise = NoiseLevel(self.embedder, state_dir / "noise.json")
+        backgrounds = Backgrounds(self.embedder, state_dir)
+        self.recalling = Recalling(self.store, self.embedder, backgrounds)
         self.log = DecisionLog(state_dir / "decisions.sqlite", agent_id)
-        self.auto_recall = AutoRecall(self.recalling, self.noise, recall, database.prepare, tell)
+        self.auto_recall = AutoRecall(self.recalling, recall, database.prepare, tell)
         self.auto_capture = AutoCapture(self.remembering, self.log, capture)
-        self.upkeep = Upkeep(self.store, self.embedder, keep=history, purge_on_forget=purge_on_forget)
+        self.upkeep = Upkeep(self.store, self.embedder, backgrounds, keep=history, purge_on_forget=purge_on_forget)
         self.history = history
         self._looking: SingleFlight[_Seen] = SingleFlight("status")
 
     def search(self, query: str, *, max_results: int | None = None) -> MemorySearchOutcome:
-        """Memories that fit a query, best first."""
+        """Memories that fit a query, best first; a hit's score is its relevance, its explanation has the rest."""
+        from memslot.retrieval import WEAK_SCORE
+
         recalled = self.recalling.find(query, max_results or DEFAULT_RESULTS)
         self.upkeep.nudge()
         identity = self.embedder.identity if self.embedder.is_chosen else None
         return MemorySearchOutcome(
             hits=[
-                MemoryHit(path=_path_of(each.memory), score=each.score, snippet=redact(each.memory.text))
+                MemoryHit(
+                    path=_path_of(each.memory),
+                    score=round(each.relevance, 4),
+                    snippet=redact(each.memory.text),
+                    explanation=each.to_json(),
+                )
                 for each in recalled.found
             ],
             mode=recalled.mode,
@@ -100,6 +107,7 @@ class LanceMemory:
             model=identity.model if identity is not None else None,
             warning=recalled.warning,
             action=recalled.action,
+            weak=bool(recalled.found) and recalled.found[0].relevance < WEAK_SCORE,
         )
 
     def keep(self, text: str) -> Kept:
@@ -176,7 +184,12 @@ class LanceMemory:
                     f"the memories' vectors are of {stored or 'no embedder'}, and {identity} is in use, so search "
                     "goes by words; run: memslot ltm optimize"
                 )
-        counts = {"memories": table.count()}
+        memories = table.count()
+        counts = {
+            "memories": memories,
+            "withWords": memories - table.count_wordless(),
+            "withVector": memories - table.count_vectorless(),
+        }
         if table.count_vectorless():
             counts["withoutVector"] = table.count_vectorless()
             counts["waitingForVector"] = table.count(WAITING)

@@ -9,6 +9,7 @@ from memslot_memory_lancedb.memory import LanceMemory
 from memslot_memory_lancedb.store.growth import INDEX_FROM_NUMBERS, INDEX_FROM_ROWS, has_index
 from memslot_memory_lancedb.store.predicate import WAITING
 from memslot_memory_lancedb.store.versions import list_versions
+from memslot_memory_lancedb.store.words import has_words_index
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,8 @@ class Overview:
     size: int = 0
     indexed: bool = False
     index_from: int | None = None
-    floor: float | None = None
+    with_words: int = 0
+    words_indexed: bool = False
 
 
 def overview_of(memory: LanceMemory) -> Overview:
@@ -55,5 +57,6 @@ def overview_of(memory: LanceMemory) -> Overview:
         size=stats["total_bytes"],
         indexed=has_index(table, store.database),
         index_from=max(INDEX_FROM_ROWS, -(-INDEX_FROM_NUMBERS // identity.dims)) if identity is not None else None,
-        floor=memory.noise.floor,
+        with_words=table.count() - table.count_wordless(),
+        words_indexed=has_words_index(table, store.database),
     )

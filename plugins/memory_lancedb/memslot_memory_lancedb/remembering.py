@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
     from memslot_memory_lancedb.store.schema import Vector
 
 DEFAULT_IMPORTANCE = 0.7
+_NO = re.compile(
+    r"(?i)\b(?:no|not|never|without|cannot|nicht|nie|kein\w*|ohne|pas|jamais|sans|nunca|sin|não|nem|sem|non|mai|senza"
+    r"|ne|není|nikdy|bez|не|нет|нельзя|никогда|без|niet|geen|inte|ikke)\b"
+    r"|n['’]t\b|[不没沒无無未别別]|ない|ません|안 |않|못"
+)
 
 
 @dataclass(frozen=True)
@@ -117,15 +123,49 @@ class Remembering:
         if table is None:
             return None
         if vector is not None and identity == table.generation.identity:
-            for memory, distance in table.nearest(vector, 2):
-                if memory.id != but and score_of(distance) >= DUPLICATE:
-                    return Found(memory, score_of(distance))
+            for memory, distance in table.nearest(vector, 4):
+                # To some models a capital or a full stop is a difference, if no large one.
+                score = 1.0 if _folded(memory.text) == _folded(text) else score_of(distance)
+                if memory.id != but and score >= DUPLICATE and says_the_same(memory.text, text):
+                    return Found(memory, score)
         # Vectors can't tell where one is missing, or comes from another embedder.
         if vector is None or identity != table.generation.identity or table.count_vectorless():
             memory_of_text = table.with_text(text)
             if memory_of_text is not None and memory_of_text.id != but:
-                return Found(memory_of_text, 1.0, "words")
+                return Found(memory_of_text, 1.0, found_by=("words",), compared=False)
         return None
+
+
+def _folded(text: str) -> str:
+    """The text without what a hasty writer changes: capitals, spaces, the last full stop."""
+    return " ".join(text.casefold().split()).rstrip(".!。！ ")
+
+
+def says_the_same(one: str, other: str) -> bool:
+    """Whether two texts that are near by their vectors have the same words in the same order, or one has the other's.
+
+    Vectors hardly know order: "tea over coffee" and "coffee over tea" have a cosine of .99.
+    """
+    if _folded(one) == _folded(other):
+        return True
+    first, second = _content(one), _content(other)
+    if _negations(one) != _negations(other):
+        return False
+    shorter, longer = sorted((first, second), key=len)
+    starts = range(len(longer) - len(shorter) + 1)
+    return bool(shorter) and any(longer[start : start + len(shorter)] == shorter for start in starts)
+
+
+def _content(text: str) -> tuple[str, ...]:
+    """The stems of a text without stop words, in order."""
+    from memslot.retrieval import STEMMING_TOKENIZER, query_terms
+
+    return query_terms(text, STEMMING_TOKENIZER).stems
+
+
+def _negations(text: str) -> int:
+    """How often a text says no: most of these are stop words, and turn a statement round all the same."""
+    return len(_NO.findall(text))
 
 
 def clean_text(text: str) -> str:

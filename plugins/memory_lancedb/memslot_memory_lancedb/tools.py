@@ -13,6 +13,7 @@ from pydantic.alias_generators import to_camel
 from memslot_memory_lancedb.errors import ChangedMeanwhileError, NoSuchMemoryError
 from memslot_memory_lancedb.memories import MAX_CHARS, Found, Origin, Remembered
 from memslot_memory_lancedb.memory import LanceMemory
+from memslot_memory_lancedb.recall.finding import POOL
 from memslot_memory_lancedb.remembering import Kept
 from memslot_memory_lancedb.scores import SURE
 
@@ -83,16 +84,16 @@ def make_tools(memory: LanceMemory, chat_types: tuple[Any, ...] | None = None) -
             return _forget(memory.store.get(args.memory_id))
         if args.query is None:
             return _refused("missing_argument", "give a query or a memoryId")
-        recalled = memory.recalling.find(args.query, CANDIDATES)
-        sure = [each for each in recalled.found if each.by == "meaning" and each.score > SURE]
+        found = memory.recalling.find(args.query, POOL).found
+        sure = [each for each in found if each.compared and each.score > SURE]
         if len(sure) == 1:
             return _forget(sure[0].memory)
-        if not recalled.found:
+        if not found:
             return {"action": "nothing", "count": 0, "message": "no memory fits; nothing was forgotten"}
         return {
             "action": "candidates",
-            "count": len(recalled.found),
-            "candidates": [_shown(each) for each in recalled.found],
+            "count": len(found[:CANDIDATES]),
+            "candidates": [_shown(each) for each in found[:CANDIDATES]],
             "message": "nothing was forgotten: call again with the memoryId of the one that is meant",
             "notice": NOTICE,
         }
@@ -161,8 +162,7 @@ def _shown(found: Found) -> dict[str, Any]:
         "text": redact(memory.text),
         "category": memory.category,
         "importance": memory.importance,
-        "score": round(found.score, 4),
-        "match": found.by,
+        **found.to_json(),
         "createdAt": memory.created_at.isoformat(),
     }
 

@@ -11,6 +11,7 @@ from memslot import EmbeddingCancelledError, MemslotError, one_line
 
 from memslot_memory_lancedb.embedding.embedder import Embedder
 from memslot_memory_lancedb.errors import StoreAwayError
+from memslot_memory_lancedb.recall.background import Backgrounds
 from memslot_memory_lancedb.store.growth import is_compaction_due, is_index_due, make_index
 from memslot_memory_lancedb.store.predicate import WAITING
 from memslot_memory_lancedb.store.purge import compact, expire, is_expiry_due, purge, was_forgotten
@@ -18,6 +19,7 @@ from memslot_memory_lancedb.store.reembed import fill_waiting, is_due, may_begin
 from memslot_memory_lancedb.store.store import MemoryStore
 from memslot_memory_lancedb.store.table import MemoryTable
 from memslot_memory_lancedb.store.versions import list_versions
+from memslot_memory_lancedb.store.words import are_due, fill_stems
 
 LOOK_EVERY_WRITES = 16
 AGAIN_AFTER_SECONDS = 60.0
@@ -31,9 +33,16 @@ class Upkeep:
     """Does what is due, when it is nudged. It ends with its process; what was cut short is taken up the next time."""
 
     def __init__(
-        self, store: MemoryStore, embedder: Embedder, *, keep: timedelta, purge_on_forget: bool = False
+        self,
+        store: MemoryStore,
+        embedder: Embedder,
+        backgrounds: Backgrounds,
+        *,
+        keep: timedelta,
+        purge_on_forget: bool = False,
     ) -> None:
         self._store = store
+        self._backgrounds = backgrounds
         self._embedder = embedder
         self._keep = keep
         self._purge_on_forget = purge_on_forget
@@ -111,6 +120,11 @@ class Upkeep:
         table = store.live()
         if table is None or self._stop.is_set():
             return
+        if are_due(table):
+            self.doing = "memories of an older version are getting their words"
+            fill_stems(table, self._stop)
+        if identity is not None and table.generation.identity == identity:
+            self._backgrounds.get(identity, cancelled=self._stop)
         if identity is not None and table.generation.identity == identity and table.count(WAITING):
             self.doing = "memories that were stored while the embedder failed are getting their vectors"
             fill_waiting(store, embedder, cancelled=self._stop)

@@ -31,7 +31,7 @@ def test_defaults_are_those_of_the_specification() -> None:
     assert (search.query.max_results, search.query.min_score, search.query.snippet_max_chars) == (6, None, 700)
     hybrid = search.query.hybrid
     assert (hybrid.enabled, hybrid.vector_weight, hybrid.text_weight) == (True, None, None)
-    assert (hybrid.candidate_multiplier, hybrid.fusion) == (4, "weighted")
+    assert hybrid.candidate_multiplier == 4
     assert (hybrid.mmr.enabled, hybrid.mmr.lambda_) == (False, 0.7)
     assert (hybrid.temporal_decay.enabled, hybrid.temporal_decay.half_life_days) == (False, 30)
     assert (search.cache.enabled, search.cache.max_entries) == (True, 50_000)

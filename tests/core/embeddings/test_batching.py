@@ -9,9 +9,8 @@ import numpy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from memslot.embeddings.batching import batches
 from memslot.embeddings.long_texts import cut, weighted_mean
-from memslot.embeddings.pieces import Assembly, split
+from memslot.embeddings.pieces import Assembly, batches, split
 from memslot.embeddings.tokens import estimate_tokens
 
 any_text = st.text(st.characters(), max_size=400)

@@ -28,7 +28,7 @@ from memslot import (
     embed_in_batches,
 )
 from memslot.embeddings.circuit import Circuits
-from memslot.embeddings.retrying import RetryPolicy
+from memslot.embeddings.retries import RetryPolicy
 from memslot.testing import HashingProvider
 
 TEXTS = [f"text number {n}" for n in range(25)]

@@ -24,7 +24,7 @@ from memslot import (
     ProviderError,
 )
 from memslot.embeddings.circuit import Circuits
-from memslot.embeddings.retrying import RetryPolicy
+from memslot.embeddings.retries import RetryPolicy
 from memslot.testing import HangingProvider, HashingProvider, NaNProvider, WrongDimsProvider
 from memslot.testing.threads import all_at_once
 

@@ -401,6 +401,25 @@ def test_one_that_is_asked_for_by_name_has_no_fallback() -> None:
     assert shop.created == []
 
 
+# Providers that are gone
+
+
+def test_static_is_read_as_universal_without_its_model_and_vector_length() -> None:
+    shop = Shop().add("universal", 60)
+    selection = shop.select(provider="static", model="wordllama-l2-supercat-256", dimensions=128)
+    assert (used(selection), selection.is_degraded) == ("universal", False)
+    assert (shop.options[0].model, shop.options[0].dimensions) == (None, None)
+
+
+def test_static_as_a_fallback_is_read_as_universal() -> None:
+    shop = Shop().add("bad", missing=lambda options: "no key").add("universal")
+    assert used(shop.select(provider="bad", fallback="static")) == "universal"
+
+
+def test_somebodys_own_provider_called_static_is_used() -> None:
+    assert used(Shop().add("universal").add("static").select(provider="static", model="theirs")) == "static"
+
+
 # Names
 
 

@@ -61,7 +61,8 @@ def lines(host, plugin_id: str) -> list[str]:
     ],
 )
 def test_bad_plugin_is_one_line_and_the_others_work(write_plugin, load_host, good, code: str, said: str) -> None:
-    host = load_host(write_plugin("bad", code), good)
+    host = load_host(write_plugin("bad", code, provides={"tools": ["bad"]}), good)
+    assert "bad" not in {tool.name for tool in host.tools()}
     (line,) = lines(host, "bad")
     assert said in line
     assert host.call_tool("ping").text == "pong"

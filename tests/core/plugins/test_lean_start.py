@@ -44,13 +44,33 @@ def loaded_by(home: Path, *arguments: str) -> set[str]:
     return set(json.loads(done.stdout.rpartition("LOADED ")[2]))
 
 
+def test_loading_a_host_leaves_to_first_use_what_searches_and_checks(home: Path) -> None:
+    code = "from memslot import Host\nHost.load().close()\nimport json, sys\nprint(json.dumps(list(sys.modules)))"
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("MEMSLOT_", "PYTHON"))}
+    for _ in range(2):  # the first fills the cache
+        argv, env["MEMSLOT_HOME"] = [sys.executable, "-c", code], str(home)
+        done = subprocess.run(argv, env=env, cwd=home.parent, capture_output=True, text=True, check=True)
+    needless = {"pydantic", "numpy", "jsonschema_rs", "filelock", "memslot.redaction.spans"}
+    needless |= {f"memslot_memory_core.{name}" for name in ("searching", "index.sync", "index.keywords", "index.watch")}
+    assert "memslot_memory_core.manager" in done.stdout
+    assert not needless & set(json.loads(done.stdout))
+
+
 @pytest.mark.parametrize(
     ("arguments", "needless"),
     [
         (("--help",), {"pydantic", "pluggy", "numpy", "apsw", "memslot.host", "importlib.metadata"}),
         (
             ("memory", "search", "harbour"),
-            {"pydantic", "numpy", "importlib.metadata", "memslot_mcp_server", "memslot_embed_providers", "pyjson5"},
+            {
+                "pydantic",
+                "numpy",
+                "importlib.metadata",
+                "memslot_mcp_server",
+                "memslot_embed_providers",
+                "pyjson5",
+                "filelock",
+            },
         ),
         (("memory", "status"), {"pydantic", "numpy", "importlib.metadata", "memslot_mcp_server"}),
     ],

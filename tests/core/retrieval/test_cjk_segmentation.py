@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from memslot.retrieval import query_terms, segment, stems_to_count
+from memslot.retrieval import query_terms
 from memslot.retrieval.cjk_query_spans import query_spans
-from memslot.retrieval.cjk_segmentation import word_shares
+from memslot.retrieval.cjk_segmentation import segment, stems_to_count, word_shares
 
 
 def test_a_run_counts_like_half_as_many_words_as_it_has_letters() -> None:

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from memslot.retrieval import UNICODE_TOKENIZER, fold, is_foreign, script_of
+from memslot.retrieval import UNICODE_TOKENIZER, fold, script_of
 
 
 def test_words_are_lower_case_without_diacritics() -> None:
@@ -30,14 +30,3 @@ def test_tokens_have_the_stems_and_stand_where_they_say(text: str) -> None:
 )
 def test_the_script_of_a_word(word: str, script: str) -> None:
     assert script_of(word) == script
-
-
-def test_a_text_is_foreign_where_most_of_its_letters_are() -> None:
-    latin = frozenset({"LATIN"})
-    assert is_foreign("我喜欢喝茶", latin)
-    assert is_foreign("Я люблю чай", latin)
-    assert not is_foreign("I like 茶", latin)
-    assert not is_foreign("Ｉ ｌｉｋｅ １２", latin)
-    assert not is_foreign("12345 !?", latin)
-    assert not is_foreign("我喜欢喝茶", None)
-    assert not is_foreign("ひらがなカタカナ", {"HIRAGANA", "KATAKANA"})

@@ -65,7 +65,7 @@ def test_several_plugins_and_no_others(memslot_host: HostOpener) -> None:
 
 
 def test_all_plugins_where_none_is_named(memslot_host: HostOpener) -> None:
-    assert {"memory-core", "embed-static"} <= set(memslot_host().plugins)
+    assert {"memory-core", "embed-universal"} <= set(memslot_host().plugins)
 
 
 def test_a_memory_gets_the_slot_unless_the_config_says_otherwise(memslot_host: HostOpener) -> None:

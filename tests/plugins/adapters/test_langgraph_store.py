@@ -32,7 +32,7 @@ from langgraph.store.base import (
 from langgraph.store.memory import InMemoryStore
 from memslot import Host, MemslotError
 from memslot_adapters.langgraph import MemoryStore
-from memslot_adapters.langgraph.naming import encode, path_of
+from memslot_adapters.langgraph.item_paths import encode, path_of
 
 from tests.plugins.adapters.conftest import OpenHost
 
@@ -182,7 +182,7 @@ class TestSearch:
         assert found == {("users", "ana"), ("users", "ana", "notes")}
 
     def test_what_fits_the_query_comes_first_with_a_score(self, open_host: OpenHost) -> None:
-        store = MemoryStore(open_host("memory-core", "embed-static", provider="static"))
+        store = MemoryStore(open_host("memory-core", "embed-universal", provider="universal"))
         store.put(ANA, "pet", {"text": "She has a dog named Rex."})
         store.put(ANA, "food", {"text": "She is fond of mango."})
         store.put(("users", "ben"), "pet", {"text": "A cat and a dog."})
@@ -244,8 +244,8 @@ class TestSearch:
     def test_where_the_memory_searches_no_notes_nothing_is_ranked_and_it_says_so(
         self, open_host: OpenHost, slot: str, caplog: pytest.LogCaptureFixture
     ) -> None:
-        plugins = ("memory-lancedb", "embed-static") if slot == "memory-lancedb" else ("embed-static",)
-        store = MemoryStore(open_host(*plugins, provider="static"))
+        plugins = ("memory-lancedb", "embed-universal") if slot == "memory-lancedb" else ("embed-universal",)
+        store = MemoryStore(open_host(*plugins, provider="universal"))
         store.put(ANA, "food", {"text": "mango"})
         with caplog.at_level(logging.WARNING, "memslot.adapters"):
             for _ in range(3):

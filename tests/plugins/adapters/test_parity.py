@@ -66,7 +66,7 @@ def test_wrong_arguments_and_failures_are_told_to_the_model_which_goes_on(have: 
         Call("fail", {"name": "x"}),
     ]
     expected = [host.call_tool(*each).text for each in wrong]
-    assert "query: Input should be a valid string" in expected[0]
+    assert "query is 5: must be string" in expected[0]
     assert "it is broken" in expected[2]
 
     seen = have([*wrong, SEARCH, "Mango."])

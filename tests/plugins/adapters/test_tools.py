@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from memslot import Host, MemslotError, Session
-from memslot_adapters.remembering import Remembering, to_the_end
+from memslot_adapters.memory_run import Remembering, to_the_end
 from memslot_adapters.tools import Toolbox, running
 
 from tests.plugins.adapters.conftest import PRIVATE, Ear

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from memslot import Host
 
-PROVIDERS = ["static", "local", "openai", "gemini", "voyage", "ollama"]
+PROVIDERS = ["universal", "local", "openai", "gemini", "voyage", "ollama"]
 
 
 def test_every_provider_is_registered_by_a_plugin_of_its_own(tmp_path: Path) -> None:
@@ -28,7 +28,7 @@ def test_each_can_be_denied_alone(tmp_path: Path, provider: str) -> None:
         ("GEMINI_API_KEY", "gemini"),
         ("GOOGLE_API_KEY", "gemini"),
         ("VOYAGE_API_KEY", "voyage"),
-        ("OLLAMA_HOST", "static"),
+        ("OLLAMA_HOST", "universal"),
     ],
 )
 def test_a_key_decides_which_provider_is_automatic(tmp_path: Path, variable: str, chosen: str) -> None:
@@ -36,5 +36,5 @@ def test_a_key_decides_which_provider_is_automatic(tmp_path: Path, variable: str
         selection = host.select_embedder()
     assert selection.provider is not None, selection
     assert selection.provider.id == chosen
-    order = ["local", "openai", "gemini", "voyage", "static"]
+    order = ["local", "openai", "gemini", "voyage", "universal"]
     assert [name for name, _ in selection.passed_over] == order[: order.index(chosen)]

@@ -203,7 +203,7 @@ def test_settings_and_comments_of_ours_win_and_are_told(memslot: Any, home: Path
     memslot.write_config(
         """// mine
 {
-  agents: { defaults: { memorySearch: { provider: "static" /* offline */ } }, list: [{ id: "Work", name: "W" }] },
+  agents: { defaults: { memorySearch: { provider: "universal" /* offline */ } }, list: [{ id: "Work", name: "W" }] },
   memory: { search: { query: { maxResults: 4 } } },
 }
 """
@@ -217,7 +217,7 @@ def test_settings_and_comments_of_ours_win_and_are_told(memslot: Any, home: Path
     text = memslot.config.read_text(encoding="utf-8")
     assert "/* offline */" in text
     assert text.startswith("// mine")
-    assert memslot.json("config", "get", "agents.defaults.memorySearch.provider") == "static"
+    assert memslot.json("config", "get", "agents.defaults.memorySearch.provider") == "universal"
     agents = memslot.json("config", "get", "agents.list")
     assert [(agent["id"], agent["workspace"]) for agent in agents] == [
         ("Work", None),

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from memslot import SessionError, SessionStore
-from memslot.sessions.exporting import export_session
+from memslot.sessions.export import export_session
 from memslot_importers import lines as packed
 from memslot_importers.sessions import import_sessions
 

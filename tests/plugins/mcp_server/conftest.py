@@ -91,6 +91,7 @@ class World:
     def env(self) -> dict[str, str]:
         foreign = ("MEMSLOT_", "PYTHON", "CLAUDE_", "CODEX_", "XDG_", "OPENAI_", "GEMINI_", "GOOGLE_", "VOYAGE_")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
+        kept["MEMSLOT_SHARED_CACHE"] = os.environ["MEMSLOT_SHARED_CACHE"]
         return {**kept, "HOME": str(self.folder), "MEMSLOT_HOME": str(self.home), "LANG": "C.UTF-8"}
 
     @property

@@ -30,7 +30,7 @@ def ask(world: World) -> subprocess.CompletedProcess[bytes]:
         [sys.executable, "-c", code, "claude-code", "prompt"],
         env=world.env,
         cwd=world.folder / "project",
-        input=json.dumps({"session_id": "a", "prompt": "which database has the harbour?"}).encode(),
+        input=json.dumps({"session_id": "a", "prompt": "what did we decide for the harbour API?"}).encode(),
         capture_output=True,
         timeout=WAIT,
         check=True,

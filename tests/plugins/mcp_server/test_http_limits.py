@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from memslot_mcp_server.serving import http
-from memslot_mcp_server.serving.listening import listen
+from memslot_mcp_server.serving.address import listen
 
 TOKEN = "t" * 40
 CALL = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}).encode()

@@ -17,7 +17,6 @@ from mcp.shared.exceptions import MCPError
 from memslot import Host, MemslotError, PromptSection, Tool, hookimpl
 from memslot.testing import HostOpener, InlinePlugin
 from memslot_mcp_server.serving import server as serving
-from memslot_mcp_server.serving import telling
 from memslot_mcp_server.serving.hosts import Hosts
 from memslot_mcp_server.serving.server import MemslotServer
 from memslot_mcp_server.serving.workers import Workers
@@ -325,7 +324,7 @@ class TestHosts:
             if stderr == "closed":
                 raise BrokenPipeError
 
-        monkeypatch.setattr(telling, "say_warning", say)
+        monkeypatch.setattr("memslot_mcp_server.serving.stderr.say_warning", say)
         stamps = itertools.count()
         monkeypatch.setattr(serving, "WATCH_SECONDS", 0.01)
         monkeypatch.setattr(serving, "config_stamp", lambda: (("config", next(stamps), 0, 0),))

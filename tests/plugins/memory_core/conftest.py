@@ -1,16 +1,24 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from memslot import EmbeddingPipeline, EmbeddingProvider, MemorySearch, Selection
+from memslot.embeddings.circuit import circuits
+from memslot.retrieval import background_texts
 from memslot_memory_core.index.embeddings import EmbeddingStore
 from memslot_memory_core.manager import MemoryManager
 from memslot_memory_core.place import Place
 
 MakeManager = Callable[..., MemoryManager]
+_BACKGROUND = frozenset(background_texts())
+
+
+def own_texts(texts: Sequence[str]) -> list[str]:
+    """Texts of a memory, without the background, which is embedded once for each provider."""
+    return [text for text in texts if text not in _BACKGROUND]
 
 
 def pipeline_maker(
@@ -57,3 +65,4 @@ def make_manager(tmp_path: Path) -> Iterator[MakeManager]:
     yield make
     for manager in made:
         manager.close()
+    circuits.clear()

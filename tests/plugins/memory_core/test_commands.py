@@ -145,8 +145,8 @@ def test_explanations_are_one_table_in_words(tmp_path: Path) -> None:
     (workspace / "MEMORY.md").write_text("# Gate\n\nThe gate code is 4711.\n", encoding="utf-8")
     lines = run(tmp_path, "search", "gate code", "--explain").stdout.splitlines()
     heading = next(number for number, line in enumerate(lines) if line.startswith("where"))
-    assert "what became of it" in lines[heading]
+    assert "relevance" in lines[heading]
     assert lines[heading + 1].startswith("MEMORY.md#L1-L3")
-    assert lines[heading + 1].index("shown") == lines[heading].index("what became")
+    assert lines[heading + 1].index("shown") == lines[heading].index("outcome")
     assert "textScore" not in "\n".join(lines)
     assert "mmrPenalty" not in "\n".join(lines)

@@ -121,7 +121,7 @@ def test_notes_are_recalled_in_private_chats_only(host: Host) -> None:
 def test_what_is_about_the_person_is_not_found_in_a_group(host: Host, workspace: Path) -> None:
     with host.run("hello everybody", chat_type="group") as run:
         found = json.loads(run.call_tool("memory_search", {"query": "gate"}).text)["results"]
-        assert [hit["path"] for hit in found] == ["memory/2026-01-02.md"]
+        assert [hit["path"] for hit in found] == ["memory/2026-01-02.md", "memory/deep/x.md"]
         assert json.loads(run.call_tool("memory_get", {"path": "MEMORY.md"}).text)["text"] == ""
         assert json.loads(run.call_tool("memory_get", {"path": "memory/deep/x.md"}).text)["text"] == "deep note"
 

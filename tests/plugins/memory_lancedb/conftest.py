@@ -69,7 +69,7 @@ def open_host(memslot_host: HostOpener) -> Callable[..., Host]:
         settings = {"plugins": {"entries": {"memory-lancedb": {"config": config}}}}
         if agents is not None:
             settings["agents"] = agents
-        wanted = ("memory-lancedb", *(plugins or ("embed-static",)))
+        wanted = ("memory-lancedb", *(plugins or ("embed-universal",)))
         return memslot_host(*wanted, config=settings, agent=agent, strict=strict)
 
     return open_one

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from memslot import Host
 from memslot.testing import FailingProvider
-from memslot_embed_providers.static.provider import StaticProvider
+from memslot_embed_providers.universal.provider import UniversalProvider
 from memslot_memory_lancedb.decisions import Decision, DecisionLog, message_key
 from memslot_memory_lancedb.memories import Remembered
 from memslot_memory_lancedb.memory import LanceMemory
@@ -114,7 +114,7 @@ class TestOnce:
         assert memory.auto_capture.take("s1", [say(block + TEA)]) == []
 
     def test_the_same_in_another_conversation_is_a_duplicate(self, make_memory: MakeMemory) -> None:
-        memory = make_memory(provider=StaticProvider())
+        memory = make_memory(provider=UniversalProvider())
         (first,) = memory.auto_capture.take("s1", [say(TEA)])
         (second,) = memory.auto_capture.take("s2", [say("i prefer tea over coffee in the morning")])
         assert (second.kept, second.rule, second.memory_id) == (False, "duplicate", first.memory_id)
@@ -156,7 +156,7 @@ def test_memory_does_not_feed_on_itself(open_host: OpenHost) -> None:
         run.finish([say(text) for text in seeds])
     count = lambda: host.memory_status().counts["memories"]  # noqa: E731
     assert count() == 3
-    prompts = ["who is my dentist?", "tea or coffee in the morning?", "which database does billing use?"]
+    prompts = ["who is my dentist?", "tea or coffee in the morning?", "did we decide on Postgres for billing?"]
     recalled = 0
     history: list[dict[str, Any]] = []
     for turn in range(200):

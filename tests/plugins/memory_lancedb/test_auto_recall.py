@@ -6,15 +6,18 @@ import html
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
-from memslot import Host
+from memslot import Host, ProviderError, fence
+from memslot.retrieval import background_texts
 from memslot.testing import HangingProvider, HashingProvider
-from memslot_embed_providers.static.provider import StaticProvider
+from memslot_embed_providers.universal.provider import UniversalProvider
 from memslot_memory_lancedb.memories import Remembered
 from memslot_memory_lancedb.memory import LanceMemory
+from memslot_memory_lancedb.recall.background import Backgrounds
 from memslot_memory_lancedb.recall.context import RecallLimits
 from memslot_memory_lancedb.recall.trivial import is_trivial
 
@@ -49,7 +52,7 @@ UNRELATED = (
 @pytest.fixture
 def filled(make_memory: MakeMemory) -> LanceMemory:
     """With the zero-key embedder, since what is relevant depends on a real one."""
-    memory = make_memory(provider=StaticProvider())
+    memory = make_memory(provider=UniversalProvider())
     for text in MEMORIES:
         memory.keep(text)
     return memory
@@ -66,7 +69,7 @@ class TestRelevance:
         assert filled.recalling.find(prompt, 1).found[0].score > 0.3
         assert filled.auto_recall.context_for(prompt) == ""
 
-    def test_the_floor_is_measured_once_and_kept(self, make_memory: MakeMemory) -> None:
+    def test_the_background_is_embedded_once_and_kept(self, make_memory: MakeMemory) -> None:
         class Counting(HashingProvider):
             calls = 0
 
@@ -74,12 +77,52 @@ class TestRelevance:
                 type(self).calls += len(texts)
                 return super().embed_documents(texts)
 
+        make_memory(provider=Counting()).keep(MEMORIES[0])
         first = make_memory(provider=Counting())
-        assert first.noise.floor == first.noise.floor >= 0.3
+        first.auto_recall.context_for("who is my dentist?")
+        first.upkeep.wait(20)
         asked = Counting.calls
-        assert asked >= 20
-        assert make_memory(provider=Counting()).noise.floor == first.noise.floor
-        assert Counting.calls == asked
+        assert asked >= len(background_texts())
+        second = make_memory(provider=Counting())
+        assert "Novak" in second.auto_recall.context_for("who is my dentist?")
+        second.upkeep.wait(20)
+        assert Counting.calls == asked + 1, "the query alone"
+
+    def test_a_text_of_the_background_that_is_refused_is_asked_for_once(self, make_memory: MakeMemory) -> None:
+        refused = background_texts()[17]
+
+        class Refusing(HashingProvider):
+            requests = 0
+
+            def embed_documents(self, texts: Sequence[str]) -> Any:
+                self.requests += texts[0] in background_texts()
+                if refused in texts:
+                    raise ProviderError("the provider does not take this text")
+                return super().embed_documents(texts)
+
+        memory = make_memory(provider=(provider := Refusing()))
+        memory.keep(MEMORIES[0])
+        assert memory.search("dentist").mode == "hybrid"
+        memory.upkeep.wait(10)
+        asked = provider.requests
+        assert memory.search("Novak").mode == "hybrid"
+        assert (provider.requests, memory.embedder.fault) == (asked, None)
+
+    def test_a_background_that_takes_long_is_no_fault_of_the_embedder(
+        self, make_memory: MakeMemory, tmp_path: Path
+    ) -> None:
+        class Slow(HashingProvider):
+            max_batch_items = 20
+
+            def embed_documents(self, texts: Sequence[str]) -> Any:
+                time.sleep(0.2)
+                return super().embed_documents(texts)
+
+        embedder = make_memory(provider=Slow()).embedder
+        assert embedder.embed_query("dentist").vector is not None
+        assert embedder.identity is not None
+        assert Backgrounds(embedder, tmp_path).get(embedder.identity, 0.1) is None
+        assert embedder.fault is None
 
     def test_another_script_is_recalled_by_words(self, filled: LanceMemory) -> None:
         filled.keep("我的狗叫旺财，今年三岁")
@@ -105,11 +148,30 @@ class TestTheBlock:
 
     @pytest.mark.parametrize("limit", [300, 1000])
     def test_it_is_no_longer_than_it_may_be(self, make_memory: MakeMemory, limit: int) -> None:
-        memory = make_memory(provider=StaticProvider(), recall=RecallLimits(max_chars=limit))
+        memory = make_memory(provider=UniversalProvider(), recall=RecallLimits(max_chars=limit))
         for number in range(3):
             memory.keep(f"My dentist {number} is " + f"the best & kindest <dentist> number {number} of all " * 40)
         block = memory.auto_recall.context_for("who is my dentist?")
         assert 0 < len(block) <= limit
+
+    def test_a_memory_of_many_lines_gives_those_that_there_is_room_for(
+        self, make_memory: MakeMemory, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        lines = ["The printer in the attic needs these:", *(f"part {number}" for number in range(1000))]
+        memory = make_memory()
+        memory.keep("\n".join(lines))
+        tried: list[int] = []
+
+        def counting(parts: Iterable[str], *, max_chars: int) -> str:
+            tried.append(max_chars)
+            return fence(parts, max_chars=max_chars)
+
+        monkeypatch.setattr("memslot_memory_lancedb.recall.context.fence", counting)
+        block = memory.auto_recall.context_for("What does the printer in the attic need?")
+
+        assert 980 < len(block) <= 1000
+        assert "…" not in block, "lines are whole"
+        assert len(tried) < 50, "not once for each line"
 
     def test_a_secret_that_got_in_does_not_come_out(self, filled: LanceMemory) -> None:
         identity = filled.embedder.identity
@@ -206,10 +268,10 @@ class TestNeverLate:
     def test_a_hanging_store_costs_its_time_once(
         self, make_memory: MakeMemory, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        memory = make_memory(provider=StaticProvider(), recall=RecallLimits(seconds=0.5))
+        memory = make_memory(provider=UniversalProvider(), recall=RecallLimits(seconds=0.5))
         memory.keep(MEMORIES[0])
         table, release = memory.store.live(), threading.Event()
-        monkeypatch.setattr(type(table), "nearest", lambda *_: release.wait(30) and [])
+        monkeypatch.setattr(type(table), "holding", lambda *_: release.wait(30) and [])
         started = time.monotonic()
         assert memory.auto_recall.context_for("who is my dentist?") == ""
         assert 0.5 <= time.monotonic() - started < 1.5

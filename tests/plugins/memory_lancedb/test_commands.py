@@ -12,7 +12,8 @@ from typing import Any
 import click
 import pytest
 from click.testing import CliRunner, Result
-from memslot import Host
+from memslot import EmbeddingProviderSpec, Host, hookimpl
+from memslot.testing import HashingProvider, InlinePlugin
 
 Ltm = Callable[..., Result]
 TEA = "I prefer tea over coffee in the morning."
@@ -21,7 +22,7 @@ DENTIST = "My dentist is called Dr. Novak."
 
 @pytest.fixture
 def host(memslot_host: Any) -> Host:
-    opened: Host = memslot_host("memory-lancedb", "embed-static")
+    opened: Host = memslot_host("memory-lancedb", "embed-universal")
     return opened
 
 
@@ -70,8 +71,8 @@ def test_list(ltm: Ltm, ids: dict[str, str]) -> None:
 def test_search(ltm: Ltm, ids: dict[str, str]) -> None:
     told = shown(ltm("search", "who is my dentist?", "--json"))
     assert told["results"][0]["id"] == ids[DENTIST]
-    assert told["mode"] == "vector"
-    assert told["results"][0]["score"] > told["floor"] > told["results"][1]["score"]
+    assert told["mode"] == "hybrid"
+    assert told["results"][0]["relevance"] > told["floor"] > told["results"][1]["relevance"]
     assert DENTIST in ltm("search", "dentist", "-n", "1").stdout
 
 
@@ -95,7 +96,7 @@ def test_explain(ltm: Ltm) -> None:
 
 def test_explain_without_a_text_shows_the_log(memslot_host: Any) -> None:
     settings = {"plugins": {"entries": {"memory-lancedb": {"config": {"autoCapture": True}}}}}
-    host = memslot_host("memory-lancedb", "embed-static", config=settings)
+    host = memslot_host("memory-lancedb", "embed-universal", config=settings)
     with host.run("hello there") as run:
         run.finish([{"role": "user", "content": TEA}])
     result = CliRunner().invoke(host.plugin_commands("memory-lancedb")["ltm"], ["explain", "--json"])
@@ -170,9 +171,17 @@ def test_optimize(ltm: Ltm, ids: dict[str, str], memslot_home: Path) -> None:
     assert ltm("optimize", "--purge", "--keep-history").exit_code == 2
 
 
+class Other:
+    """Brings another embedder."""
+
+    @hookimpl
+    def register_embedding_providers(self, ctx: Any) -> list[EmbeddingProviderSpec]:
+        return [EmbeddingProviderSpec(HashingProvider.id, lambda options: HashingProvider(64), auto_order=1)]
+
+
 def test_optimize_embeds_anew(ltm: Ltm, ids: dict[str, str], memslot_host: Any) -> None:
-    settings = {"plugins": {"entries": {"memory-lancedb": {"config": {"embedding": {"dimensions": 64}}}}}}
-    other = memslot_host("memory-lancedb", "embed-static", config=settings)
+    provides = {"provides": {"providers": [HashingProvider.id]}}
+    other = memslot_host("memory-lancedb", InlinePlugin(Other(), kind="embedder", manifest=provides))
     command = other.plugin_commands("memory-lancedb")["ltm"]
     assert json.loads(CliRunner().invoke(command, ["optimize", "--json"]).stdout)["embedded"] == 2
     assert "64 dimensions" in CliRunner().invoke(command, ["stats"]).output

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from memslot import EmbeddingProvider, Memory, Tool
 from memslot.testing import MemoryContract, ToolContract
-from memslot_embed_providers.static.provider import StaticProvider
+from memslot_embed_providers.universal.provider import UniversalProvider
 from memslot_memory_lancedb.memory import LanceMemory
 from memslot_memory_lancedb.tools import make_tools
 
@@ -38,7 +38,7 @@ class TestWithTheZeroKeyProvider(_OnLance):
     """Which knows Latin letters only: other scripts are found by words."""
 
     def make_memory(self, folder: Path, agent_id: str) -> Memory:
-        return self.open(agent_id, folder=folder, provider=StaticProvider())
+        return self.open(agent_id, folder=folder, provider=UniversalProvider())
 
 
 class TestWithoutAProvider(_OnLance):

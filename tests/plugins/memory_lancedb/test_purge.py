@@ -35,7 +35,7 @@ def filled(memory: LanceMemory) -> Any:
 
 
 def test_forget_with_purge_leaves_no_byte_below_the_home(memslot_host: Any, tmp_path: Path) -> None:
-    host = memslot_host("memory-lancedb", "embed-static")
+    host = memslot_host("memory-lancedb", "embed-universal")
     ltm = host.plugin_commands("memory-lancedb")["ltm"]
 
     def run(*arguments: str, answer: str | None = None) -> Any:

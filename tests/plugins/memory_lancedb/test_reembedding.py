@@ -55,7 +55,7 @@ def test_it_happens_by_itself_and_search_is_by_meaning_again(old: LanceMemory, m
     assert "violin" in first.hits[0].snippet
     memory.upkeep.wait(20)
     second = memory.search("violin")
-    assert (second.mode, second.warning) == ("vector", None)
+    assert (second.mode, second.warning) == ("hybrid", None)
     assert "violin" in second.hits[0].snippet
     assert memory.status().is_healthy
     assert texts(memory) == set(TEXTS)
@@ -86,7 +86,7 @@ def test_the_old_table_serves_meanwhile(old: LanceMemory, make_memory: MakeMemor
     provider.before = wait
     memory.upkeep.nudge()
     assert reached.wait(10)
-    assert old.search("violin").mode == "vector"
+    assert old.search("violin").mode == "hybrid"
     assert "violin" in old.search("violin").hits[0].snippet
     assert any("embedded anew" in problem for problem in memory.status().problems)
     go_on.set()
@@ -113,7 +113,7 @@ def test_what_others_do_meanwhile_is_not_lost(old: LanceMemory, make_memory: Mak
     provider.before = interfere
     assert reembed(memory.store, memory.embedder) == 5
     assert texts(memory) == {*TEXTS[2:], "Shelf 1 is empty now.", "Something new on shelf nine."}
-    assert memory.search("empty").mode == "vector"
+    assert memory.search("empty").mode == "hybrid"
 
 
 def test_a_write_at_the_very_moment_of_the_change_is_not_lost(
@@ -167,7 +167,7 @@ def test_one_that_was_cut_short_is_taken_up_again(
     memory = make_memory(provider=provider)
     with pytest.raises(MemslotError, match="quota"):
         reembed(memory.store, memory.embedder)
-    assert old.search("violin").mode == "vector"
+    assert old.search("violin").mode == "hybrid"
 
     provider.before = embedded.extend
     assert reembed(memory.store, memory.embedder) == len(TEXTS)
@@ -179,7 +179,7 @@ def test_a_provider_that_fails_leaves_the_old_table_alone(old: LanceMemory, make
     assert "violin" in memory.search("violin").hits[0].snippet
     memory.upkeep.wait(20)
     assert any("wrong key" in problem for problem in memory.status().problems)
-    assert old.search("violin").mode == "vector"
+    assert old.search("violin").mode == "hybrid"
 
 
 def test_back_to_the_embedder_before(old: LanceMemory, make_memory: MakeMemory) -> None:
@@ -189,7 +189,7 @@ def test_back_to_the_embedder_before(old: LanceMemory, make_memory: MakeMemory) 
     back = make_memory()
     assert may_begin_unasked(back.store, back.embedder.identity)  # type: ignore[arg-type]
     reembed(back.store, back.embedder)
-    assert back.search("between").mode == "vector"
+    assert back.search("between").mode == "hybrid"
     assert texts(back) == {*TEXTS, "Added in between."}
 
 
@@ -218,7 +218,7 @@ def test_a_store_that_began_without_an_embedder_gets_vectors(make_memory: MakeMe
     assert words.search("violin").mode == "words"
     memory = make_memory()
     assert reembed(memory.store, memory.embedder) == len(TEXTS)
-    assert memory.search("violin").mode == "vector"
+    assert memory.search("violin").mode == "hybrid"
 
 
 def test_a_lost_catalogue_is_made_again(old: LanceMemory, make_memory: MakeMemory) -> None:

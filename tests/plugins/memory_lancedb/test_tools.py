@@ -88,7 +88,7 @@ class TestStore:
         assert memory.search("tea or coffee?").hits[0].snippet == TEA
         memory.upkeep.wait(10)
         assert "waitingForVector" not in memory.status().counts
-        assert memory.search("tea or coffee?").mode == "vector"
+        assert memory.search("tea or coffee?").mode == "hybrid"
 
 
 class TestRecall:
@@ -100,7 +100,7 @@ class TestRecall:
         assert [each["text"] for each in answer["memories"]] == [DENTIST, TEA]
         first, second = (each["score"] for each in answer["memories"])
         assert 0 <= second < first <= 1
-        assert (answer["mode"], answer["count"]) == ("vector", 2)
+        assert (answer["mode"], answer["count"]) == ("hybrid", 2)
         assert "not instructions" in answer["notice"]
 
     def test_the_limit_is_honoured(self, open_host: OpenHost) -> None:
@@ -111,7 +111,7 @@ class TestRecall:
         assert ask(host, "memory_recall", query="shelf", limit=2)["count"] == 2
 
     def test_an_empty_memory_gives_nothing(self, open_host: OpenHost) -> None:
-        assert ask(open_host(), "memory_recall", query="anything") == {"count": 0, "memories": [], "mode": "vector"}
+        assert ask(open_host(), "memory_recall", query="anything") == {"count": 0, "memories": [], "mode": "hybrid"}
 
     def test_a_failing_embedder_is_told_and_words_go_on(self, make_memory: Callable[..., LanceMemory]) -> None:
         make_memory().keep(DENTIST)
@@ -119,7 +119,7 @@ class TestRecall:
         broken.model = "testing-hashing"
         recall = next(tool for tool in make_tools(make_memory(provider=broken)) if tool.name == "memory_recall")
         answer = recall.execute(recall.parse_arguments({"query": "dentist"}))
-        assert answer["memories"][0]["match"] == "words"
+        assert answer["memories"][0]["foundBy"] == ["words"]
         assert answer["mode"] == "words"
         assert "no quota" in answer["warning"]
 

@@ -120,7 +120,7 @@ class TestImport:
         done = import_memories(memory.store, memory.embedder, [changed], replace_differing=True)
         assert done.replaced == [kept.id]
         assert memory.store.get(kept.id).text == "A violin."
-        assert memory.search("violin").mode == "vector"
+        assert memory.search("violin").mode == "hybrid"
 
     def test_a_dry_run_changes_nothing(self, make_memory: MakeMemory) -> None:
         memory = make_memory()

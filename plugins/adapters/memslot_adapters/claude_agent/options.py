@@ -10,7 +10,7 @@ from claude_agent_sdk import ClaudeAgentOptions, HookMatcher
 from memslot import AgentRun, Host, Session
 
 from memslot_adapters.claude_agent.server import SERVER, allowed_tools, memory_server
-from memslot_adapters.remembering import assistant_says, to_the_end, user_says
+from memslot_adapters.memory_run import assistant_says, to_the_end, user_says
 from memslot_adapters.tools import ChatType, Running, chat_type_of
 
 _PREFIX = "claude-code-"

@@ -6,7 +6,7 @@ from memslot_adapters.needs import needs
 
 with needs("langgraph", "langgraph", "langchain_core"):
     from memslot_adapters.langgraph.chat_tools import MemoryTool, memory_tools
-    from memslot_adapters.langgraph.running import RememberingGraph, remembering, with_recall
+    from memslot_adapters.langgraph.runs import RememberingGraph, remembering, with_recall
     from memslot_adapters.langgraph.store import MemoryStore
 
 __all__ = ["MemoryStore", "MemoryTool", "RememberingGraph", "memory_tools", "remembering", "with_recall"]

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from memslot import MemslotError, note_lock, write_file
 
 from memslot_adapters.langgraph.item import Stored, read_note
-from memslot_adapters.langgraph.naming import SUFFIX, folder_of, path_of
+from memslot_adapters.langgraph.item_paths import SUFFIX, folder_of, path_of
 
 _FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 _log = logging.getLogger("memslot.adapters")

@@ -21,9 +21,9 @@ from langgraph.store.base import (
 from memslot import CanRefresh, Host, MemslotError, search_memory
 
 from memslot_adapters.langgraph.files import NoteFiles, shown_path
+from memslot_adapters.langgraph.filters import fits, matches
 from memslot_adapters.langgraph.item import Stored
-from memslot_adapters.langgraph.matching import fits, matches
-from memslot_adapters.remembering import to_the_end
+from memslot_adapters.memory_run import to_the_end
 
 _RANKED = 200
 """How many passages the memory is asked for; it ranks all notes, and the namespace is looked at afterwards."""

@@ -10,7 +10,7 @@ from agents import SessionSettings
 from memslot import Host, MemslotError, SessionStore, message_text
 from memslot import Session as Place
 
-from memslot_adapters.remembering import to_the_end
+from memslot_adapters.memory_run import to_the_end
 from memslot_adapters.tools import ChatType, place_of
 
 if TYPE_CHECKING:

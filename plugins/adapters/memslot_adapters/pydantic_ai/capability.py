@@ -13,8 +13,8 @@ from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.run import AgentRunResult
 
+from memslot_adapters.memory_run import Remembering, assistant_says, user_says
 from memslot_adapters.pydantic_ai.toolset import MemoryToolset
-from memslot_adapters.remembering import Remembering, assistant_says, user_says
 from memslot_adapters.tools import ChatType, Running
 
 SessionOf = str | Session | Callable[[RunContext[Any]], str | Session | None] | None

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from memslot import PluginContext, ProviderError, ProviderOptions, provider_key
 
-from memslot_embed_providers.local.engine import context_length, load_engine
 from memslot_embed_providers.local.gguf import ModelFile, read_model_file
 from memslot_embed_providers.local.source import EXAMPLE, HubFile, cache_folder, parse_model_path
 
@@ -81,6 +80,8 @@ class LocalProvider:
     batch_timeout = 600.0
 
     def __init__(self, file: ModelFile) -> None:
+        from memslot_embed_providers.local.engine import context_length
+
         self._file = file
         self._query_prompt, self._text_prompt = _PROMPTS.get(file.architecture, ("", ""))
         self.model = file.name
@@ -101,6 +102,8 @@ class LocalProvider:
         asked = [(number, prompt + _encodable(text)) for number, text in enumerate(texts) if text.strip()]
         if not asked:
             return vectors
+        from memslot_embed_providers.local.engine import load_engine
+
         engine = load_engine(self._file)
         # In parts, so that a query does not wait for a thousand texts.
         for start in range(0, len(asked), self.max_batch_items):

@@ -8,7 +8,7 @@ import click
 from memslot import Host, PluginContext
 
 from memslot_mcp_server.commands.install import make_install_command
-from memslot_mcp_server.serving.telling import warn
+from memslot_mcp_server.serving.stderr import warn
 
 DEFAULT_PORT = 8377
 
@@ -76,8 +76,8 @@ def _serve_stdio(load: functools.partial[Host], label: str, loaded: Host | None)
 def _serve_http(ctx: PluginContext, load: functools.partial[Host], label: str, port: int, new_token: bool) -> None:
     import asyncio
 
+    from memslot_mcp_server.serving.address import ADDRESS, PATH, listen
     from memslot_mcp_server.serving.hosts import Hosts
-    from memslot_mcp_server.serving.listening import ADDRESS, PATH, listen
     from memslot_mcp_server.serving.token import FILE_NAME, read_or_make_token
 
     listener = listen(port)

@@ -15,7 +15,7 @@ from memslot_mcp_server.hook_client import ANSWER_SECONDS, DONE, EVENTS, MAX_BYT
 from memslot_mcp_server.hooks.answers import after_reply, at_session_start, before_prompt
 from memslot_mcp_server.hooks.payload import Payload, PayloadError, read_payload
 from memslot_mcp_server.serving.hosts import Hosts
-from memslot_mcp_server.serving.telling import warn
+from memslot_mcp_server.serving.stderr import warn
 from memslot_mcp_server.serving.workers import Workers
 
 _LONGEST_SECONDS = ANSWER_SECONDS + 2

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcp.server.transport_security import TransportSecuritySettings
 
-from memslot_mcp_server.serving.listening import ADDRESS, PATH
+from memslot_mcp_server.serving.address import ADDRESS, PATH
 from memslot_mcp_server.serving.server import MemslotServer
 from memslot_mcp_server.serving.wire import MAX_BYTES, Refused, read_message
 from memslot_mcp_server.serving.workers import Workers

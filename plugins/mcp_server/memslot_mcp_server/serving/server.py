@@ -28,7 +28,7 @@ from memslot import Host, MemoryItem, MemslotError, Session, ToolResult, __versi
 from memslot_mcp_server.serving.hook_socket import answering_hooks
 from memslot_mcp_server.serving.hosts import Hosts, config_stamp
 from memslot_mcp_server.serving.notes import TEMPLATE, has_notes, list_notes, path_of, read_note, uri_of
-from memslot_mcp_server.serving.telling import warn
+from memslot_mcp_server.serving.stderr import warn
 from memslot_mcp_server.serving.workers import Workers
 
 WATCH_SECONDS = 1.0

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from memslot_memory_core.audit.finding import LINK, TOO_LARGE, UNREADABLE, Finding, Spot, excerpt_of
-from memslot_memory_core.audit.hiding import hide_secrets
-from memslot_memory_core.audit.links import find_links
-from memslot_memory_core.sources.files import discover
-from memslot_memory_core.sources.roots import ExtraPathLike
+from memslot import find_secrets, redact_lines
+
+from memslot_memory_core.audit.findings import LINK, TOO_LARGE, UNREADABLE, Finding, Spot, excerpt_of
+from memslot_memory_core.sources.files import SKIPPED_FOLDERS, discover, leads_elsewhere
+from memslot_memory_core.sources.globs import States
+from memslot_memory_core.sources.roots import ExtraPathLike, Root, find_roots
 from memslot_memory_core.sources.text import MAX_BYTES, read_text_file
 
 
@@ -59,3 +61,42 @@ def read_notes(
         shown, secrets = hide_secrets(document.lines)
         notes.append(Note(file.path, document.lines, shown, secrets))
     return notes, findings
+
+
+def hide_secrets(lines: Sequence[str]) -> tuple[Sequence[str], list[tuple[int, int]]]:
+    """The lines without their secrets, and the first and last line of each secret, counted from 1."""
+    text = "\n".join(lines)
+    spans: list[tuple[int, int]] = []
+    at, line = 0, 1
+    for start, end in find_secrets(text):
+        first = line + text.count("\n", at, start)
+        at, line = end, first + text.count("\n", start, end)
+        if not spans or spans[-1] != (first, line):
+            spans.append((first, line))
+    return (redact_lines(lines), spans) if spans else (lines, [])
+
+
+def find_links(workspace: Path, extra_paths: Sequence[str | ExtraPathLike]) -> list[str]:
+    """Paths of links to Markdown files and to folders where a real one would be indexed; the index only counts them."""
+    found: dict[str, None] = {}
+    for root in find_roots(workspace, extra_paths).roots:
+        if root.only is None:
+            _find_links_below(root, root.folder, root.shown, root.glob.begin() if root.glob else None, found)
+    return list(found)
+
+
+def _find_links_below(root: Root, folder: str, shown: str, states: States | None, found: dict[str, None]) -> None:
+    try:
+        with os.scandir(folder) as listing:
+            entries = sorted(listing, key=lambda entry: entry.name)
+    except OSError:
+        return  # told by those who look for files
+    for entry in entries:
+        reached = root.glob.after(states, entry.name) if root.glob and states is not None else None
+        if entry.name in SKIPPED_FOLDERS or (root.glob and not reached):
+            continue
+        if leads_elsewhere(entry):
+            if entry.name.lower().endswith(root.suffixes) or entry.is_dir():
+                found.setdefault(shown + entry.name)
+        elif entry.is_dir(follow_symlinks=False):
+            _find_links_below(root, entry.path, f"{shown}{entry.name}/", reached, found)

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from memslot_memory_core.audit.finding import DUPLICATE, NEAR_DUPLICATE, Finding, Spot
+from memslot_memory_core.audit.findings import DUPLICATE, NEAR_DUPLICATE, Finding, Spot
 from memslot_memory_core.audit.notes import Note
 from memslot_memory_core.audit.passages import Passage
 from memslot_memory_core.index.tokenizer import stems

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from datetime import date
 
-from memslot_memory_core.audit.finding import STALE, Finding, Spot
+from memslot_memory_core.audit.findings import STALE, Finding, Spot
 from memslot_memory_core.audit.notes import Note
 from memslot_memory_core.sources.dates import date_of_note
 

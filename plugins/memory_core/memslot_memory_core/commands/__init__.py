@@ -6,6 +6,7 @@ import click
 from memslot import PluginContext
 
 from memslot_memory_core.commands.audit import make_audit_command
+from memslot_memory_core.commands.eval import make_eval_command
 from memslot_memory_core.commands.index import make_index_command
 from memslot_memory_core.commands.search import make_get_command, make_search_command
 from memslot_memory_core.commands.status import make_status_command
@@ -32,6 +33,7 @@ def add_commands(cli: click.Group, ctx: PluginContext) -> None:
         make_index_command,
         make_status_command,
         make_audit_command,
+        make_eval_command,
         make_export_command,
         make_import_command,
     ):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 from memslot import PluginContext, print_json, print_table, say_done
 
-from memslot_memory_core.audit.finding import KINDS, AuditReport, Finding
+from memslot_memory_core.audit.findings import KINDS, AuditReport, Finding
 
 _MOST_OTHERS = 3
 
@@ -33,7 +33,7 @@ def make_audit_command(ctx: PluginContext) -> click.Command:
           memslot memory audit --kind secret --kind recalled --strict
           memslot memory audit --json | jq -r '.findings[] | [.kind, .path, .startLine] | @tsv'
         """
-        from memslot_memory_core.audit.looking import audit as look_over
+        from memslot_memory_core.audit.scan import audit as look_over
 
         report = look_over(ctx.workspace, ctx.memory_search.extra_paths, kinds=kinds or KINDS, stale_days=stale_days)
         if as_json:

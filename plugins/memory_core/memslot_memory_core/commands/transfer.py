@@ -26,8 +26,8 @@ from memslot_memory_core.backend import backend_of, place_of
 
 if TYPE_CHECKING:
     from memslot_memory_core.index.report import SyncReport
-    from memslot_memory_core.transfer.exporting import ExportReport
-    from memslot_memory_core.transfer.importing import ImportReport
+    from memslot_memory_core.transfer.archive_export import ExportReport
+    from memslot_memory_core.transfer.archive_import import ImportReport
     from memslot_memory_core.transfer.item import Item, Unusable
 
 _SYNC_WAIT_SECONDS = 60.0
@@ -50,8 +50,8 @@ def make_export_command(ctx: PluginContext) -> click.Command:
           memslot memory export everything.zip --sessions
           memslot memory export - | jq -r .path
         """
-        from memslot_memory_core.transfer.exporting import export as write_export
-        from memslot_memory_core.transfer.exporting import new_file
+        from memslot_memory_core.transfer.archive_export import export as write_export
+        from memslot_memory_core.transfer.archive_export import new_file
 
         settings = ctx.memory_search
         place = place_of(ctx, settings)
@@ -116,7 +116,7 @@ def make_import_command(ctx: PluginContext) -> click.Command:
           memslot memory import ~/vault
           memslot memory import notes.zip --overwrite
         """
-        from memslot_memory_core.transfer.importing import Target, ignores_case, import_items
+        from memslot_memory_core.transfer.archive_import import Target, ignores_case, import_items
 
         settings = ctx.memory_search
         place = place_of(ctx, settings)

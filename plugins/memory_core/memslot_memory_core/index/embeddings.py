@@ -6,8 +6,9 @@ This is the embedding cache, and it is where the index finds its vectors; one th
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +17,15 @@ from memslot import ProviderBusyError, ProviderError, ProviderRefusedError
 
 from memslot_memory_core.index.facts import Facts
 from memslot_memory_core.index.generation import Tables
+from memslot_memory_core.index.part_vectors import from_bytes, part_hash, to_bytes
 from memslot_memory_core.index.schema import transaction
 
 if TYPE_CHECKING:
     import numpy
     from memslot import CacheKey, EmbeddingPipeline
+    from memslot.retrieval import Background
+
+    from memslot_memory_core.index.identity import Identity
 
     Row = numpy.ndarray[tuple[int], numpy.dtype[numpy.float32]]
 
@@ -63,8 +68,13 @@ class Embedder:
 
     @property
     def at_once(self) -> int:
-        """Texts worth gathering before any are embedded: a job of a batch API takes as long for one as for all."""
-        return 512 if self.batch is None else MAX_BATCH_TEXTS
+        """Chunks worth gathering before any are embedded: requests should be full, a job of a batch API fuller still.
+
+        Who embeds on this machine has no requests, and vectors are found the sooner.
+        """
+        if self.batch is not None:
+            return MAX_BATCH_TEXTS
+        return 64 if self.free else 512
 
     @property
     def knows_blanks(self) -> bool:
@@ -95,10 +105,20 @@ class EmbeddingStore:
 
     def __init__(self) -> None:
         self._db: apsw.Connection | None = None
+        self._is_compact = False
 
     def attach(self, db: apsw.Connection | None) -> None:
         """Work on this connection, which is not inside a transaction while texts are embedded; None: on nothing."""
         self._db = db
+
+    @contextmanager
+    def compact(self) -> Iterator[None]:
+        """Meanwhile, keep one byte a number, in a space of its own: for parts of chunks, which are many."""
+        self._is_compact = True
+        try:
+            yield
+        finally:
+            self._is_compact = False
 
     def get_many(self, keys: Sequence[CacheKey]) -> Mapping[CacheKey, Row]:
         if self._db is None or not keys:
@@ -110,7 +130,7 @@ class EmbeddingStore:
         for key in keys:
             by_space.setdefault(key[:3], []).append(key)
         for space, listed in by_space.items():
-            number = space_number(self._db, *space)
+            number = space_number(self._db, *(compact_space(space) if self._is_compact else space))
             ids = vector_ids(self._db, number, [bytes.fromhex(key.text_hash) for key in listed])
             for key in listed:
                 embedding = ids.get(bytes.fromhex(key.text_hash))
@@ -120,7 +140,7 @@ class EmbeddingStore:
                     else self._db.execute("SELECT vector FROM embeddings WHERE id = ?", (embedding,)).get
                 )
                 if blob:
-                    found[key] = numpy.frombuffer(blob, dtype="<f4")
+                    found[key] = from_bytes([blob])[0] if self._is_compact else numpy.frombuffer(blob, dtype="<f4")
         return found
 
     def put_many(self, rows: Mapping[CacheKey, Row]) -> None:
@@ -128,19 +148,29 @@ class EmbeddingStore:
             return
         now = int(time.time())
         with transaction(self._db) as db:
-            spaces = {space: space_number(db, *space) for space in {key[:3] for key in rows}}
+            named = {space: compact_space(space) if self._is_compact else space for space in {key[:3] for key in rows}}
+            spaces = {space: space_number(db, *name) for space, name in named.items()}
             db.executemany(
                 "INSERT INTO embeddings (space_id, text_hash, vector, used_at) VALUES (?, ?, ?, ?) "
                 "ON CONFLICT (space_id, text_hash) DO UPDATE SET vector = excluded.vector, used_at = excluded.used_at",
                 [
-                    (spaces[key[:3]], bytes.fromhex(key.text_hash), row.astype("<f4").tobytes(), now)
+                    (spaces[key[:3]], bytes.fromhex(key.text_hash), self._to_bytes(row), now)
                     for key, row in rows.items()
                 ],
             )
 
+    def _to_bytes(self, row: Row) -> bytes:
+        return to_bytes(row) if self._is_compact else row.astype("<f4").tobytes()
+
 
 class RefusedTextError(ProviderError):
     """The provider took all texts but some, and would not take those next time, either."""
+
+
+def compact_space(space: tuple[str, str, str]) -> tuple[str, str, str]:
+    """The space of a provider's vectors of one byte a number."""
+    provider, model, key = space
+    return provider, model, f"{key}:parts"
 
 
 def space_number(db: apsw.Connection, provider: str, model: str, key: str) -> int:
@@ -240,6 +270,66 @@ def _embed_all(
             note_no_direction(db, space, blank)
 
 
+def background_of(db: apsw.Connection, identity: Identity) -> Background | None:
+    """The vectors of the background for the provider of an index, if they were made."""
+    if identity.space is None or identity.dims is None:
+        return None
+    from memslot.retrieval import Background
+
+    sql = "SELECT background FROM spaces WHERE provider = ? AND model = ? AND key = ?"
+    blob = db.execute(sql, identity.space).get
+    return Background.from_bytes(blob, identity.dims) if blob else None
+
+
+def has_background(db: apsw.Connection, identity: Identity) -> bool:
+    """Whether the background need not be embedded for the provider of an index; reads no more than its version."""
+    if identity.space is None:
+        return True
+    from memslot.retrieval import background_version
+
+    version = background_version().encode()
+    sql = "SELECT substr(background, 1, ?) = ? FROM spaces WHERE provider = ? AND model = ? AND key = ?"
+    return bool(db.execute(sql, (len(version), version, *identity.space)).get)
+
+
+def embed_background(
+    embedder: Embedder, store: EmbeddingStore, db: apsw.Connection, identity: Identity, cancelled: Callable[[], bool]
+) -> Background:
+    """Have the background embedded, once for each provider. Raises what `embed_missing` raises.
+
+    Texts that the provider refuses are left out, as long as it takes most of them.
+    """
+    import numpy
+    from memslot.retrieval import Background, background_texts
+
+    assert identity.space is not None
+    texts = {part_hash(text): text for text in background_texts()}
+    with transaction(db):
+        space = space_number(db, *compact_space(identity.space))
+    known = vector_ids(db, space, list(texts))
+    missing = {text_hash: text for text_hash, text in texts.items() if text_hash not in known}
+    try:
+        with store.compact():
+            # Not by a batch API: nothing can be searched by meaning until they are there.
+            embed_missing(replace(embedder, batch=None), db, space, missing, cancelled)
+    except RefusedTextError:
+        if len(vector_ids(db, space, list(texts))) <= len(texts) // 2:
+            raise
+    known = vector_ids(db, space, list(texts))
+    vectors = numpy.zeros((len(texts), identity.dims or 1), dtype=numpy.float32)
+    for place, text_hash in enumerate(texts):
+        blob = db.execute("SELECT vector FROM embeddings WHERE id = ?", (known.get(text_hash),)).get
+        if blob:
+            vectors[place] = from_bytes([blob])[0]
+    background = Background.from_vectors(vectors)
+    if not len(background.statements) or not len(background.questions):
+        raise RefusedTextError("meanings cannot be compared: the provider finds nothing in everyday sentences")
+    with transaction(db):
+        number = space_number(db, *identity.space)
+        db.execute("UPDATE spaces SET background = ? WHERE id = ?", (background.to_bytes(), number))
+    return background
+
+
 def prune(db: apsw.Connection, generations: Sequence[int], keep: int) -> int:
     """Drop vectors that no chunk uses, oldest use first, until `keep` are left of all; tells how many went."""
     count = _count(db)
@@ -248,10 +338,16 @@ def prune(db: apsw.Connection, generations: Sequence[int], keep: int) -> int:
         return 0
     if keep and count > _WORTH_COUNTING:
         # To look for the unused ones takes as long as there are vectors: not after each edit for a handful of them.
-        used = int(db.execute("SELECT coalesce(sum(vectors + turn_vectors), 0) FROM generations").get)
+        counted = "SELECT coalesce(sum(vectors + turn_vectors + part_vectors), 0) FROM generations"
+        used = int(db.execute(counted).get)
         if min(surplus, count - used) < count // 50:
             return 0
-    users = [table for number in generations for table in (Tables(number).chunks, Tables(number).turns)]
+    users = [
+        table
+        for number in generations
+        for table in (Tables(number).chunks, Tables(number).turns, Tables(number).parts)
+        if db.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (table,)).get  # an older generation has no parts
+    ]
     unused = " AND ".join(f"NOT EXISTS (SELECT 1 FROM {table} u WHERE u.embedding_id = e.id)" for table in users)
     where = f"WHERE {unused}" if unused else ""
     with transaction(db):

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from operator import itemgetter
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import apsw
 from memslot import EmbeddingCancelledError, ProviderError, VectorSizeError
 
 from memslot_memory_core.index.embeddings import (
     Embedder,
+    EmbeddingStore,
     RefusedTextError,
+    background_of,
+    compact_space,
+    embed_background,
     embed_missing,
     note_use,
     space_number,
@@ -22,6 +27,7 @@ from memslot_memory_core.index.embeddings import (
 from memslot_memory_core.index.facts import forget_wrong_size, note_wrong_size, wrong_size
 from memslot_memory_core.index.generation import Generation
 from memslot_memory_core.index.identity import Identity
+from memslot_memory_core.index.part_vectors import PartRows
 from memslot_memory_core.index.preparing import IndexedFile, Sources, Unchanged
 from memslot_memory_core.index.report import Look, Progress, SyncProgress, SyncReport
 from memslot_memory_core.index.schema import transaction
@@ -33,6 +39,7 @@ if TYPE_CHECKING:
 
     from memslot_memory_core.sources.files import Discovery, SourceFile
 
+_Made = TypeVar("_Made")
 _Name = tuple[str, str]
 """A file's source and path."""
 _named, _stamped = itemgetter(0, 1), itemgetter(0, 1, 3)
@@ -40,6 +47,8 @@ _named, _stamped = itemgetter(0, 1), itemgetter(0, 1, 3)
 _CHUNKS_AT_ONCE = 2048
 """Where nobody embeds: FTS5 writes the words of a transaction as a piece of its own, and merges pieces later."""
 _CHARACTERS_AT_ONCE = 4_000_000
+_WORTH_WORDS_FIRST = 100_000
+"""Bytes of changed files, from which on their words are written before anything is embedded."""
 _SECONDS_PER_TRANSACTION = 0.5
 """A transaction holds whole files; several of them while they are written faster than this."""
 
@@ -82,9 +91,11 @@ class Filling:
         vectors: VectorTables,
         progress: Progress | None,
         limits: Limits,
+        store: EmbeddingStore,
         near: Collection[str] | None = None,
     ) -> None:
         self._db = db
+        self._store = store
         self._tables = target.tables
         self._target = target
         self._sources = sources
@@ -99,6 +110,7 @@ class Filling:
         self._limits = limits
         self._near = near
         self._tally = _Tally()
+        self._has_background = False
         self._stopped: Literal["time", "outage"] | None = "outage" if self._refusal else None
         """Why embedding ended before all texts were embedded."""
 
@@ -117,7 +129,14 @@ class Filling:
         due, gone = self._compare(discovery, waiting)
         tally.unchanged = len(discovery.files) - len(due)
         self._engines = self._vectors.for_writing(self._db, self._target)
+        if self._identity.parts:
+            self._engines = replace(self._engines, parts=PartRows(self._db, self._tables))
         self._remove(gone, discovery.unread)
+        if self._is_large(due):
+            due = self._write_words(due, waiting)
+            waiting = {_named(file) for file in due}
+        if self._target.vectors:
+            self._ensure_background()  # an index of an older memslot has none
         done = 0
         for group in self._groups(due, waiting):
             self._write(group.prepared)
@@ -137,7 +156,7 @@ class Filling:
             unchanged=tally.unchanged if is_whole else self._count() - tally.indexed,
             embedded=tally.embedded,
             complete=tally.complete,
-            problems=tally.problems,
+            problems=list(dict.fromkeys(tally.problems)),
             out_of_time=self._stopped == "time",
             looked_at=looked_at,
             look=Look(discovery.skipped_links, discovery.doubles, discovery.problems) if is_whole else None,
@@ -192,7 +211,12 @@ class Filling:
         names = f"SELECT source, path FROM {self._tables.files} WHERE id IN "
         waiting = "(SELECT file_id FROM {} WHERE embedding_id IS NULL)"
         tables = (self._tables.chunks, self._tables.turns)
-        return {name for table in tables for name in self._db.execute(names + waiting.format(table))}
+        found = {name for table in tables for name in self._db.execute(names + waiting.format(table))}
+        if self._identity.parts:
+            chunks = f"SELECT chunk_id FROM {self._tables.part_bits} WHERE waiting > 0"
+            files = f"(SELECT file_id FROM {self._tables.chunks} WHERE id IN ({chunks}))"
+            found.update(self._db.execute(names + files))
+        return found
 
     def _is_due(self, file: SourceFile, waiting: set[_Name]) -> bool:
         if self._limits.every_growth or _named(file) in waiting:
@@ -240,7 +264,33 @@ class Filling:
 
     # Writing
 
+    def _is_large(self, due: Sequence[SourceFile]) -> bool:
+        """Whether embedding takes so long that words should not wait for it."""
+        is_searched = self._embedder is not None and self._target.state == "live"
+        return is_searched and sum(file.size for file in due) >= _WORTH_WORDS_FIRST
+
+    def _write_words(self, due: Sequence[SourceFile], waiting: set[_Name]) -> Sequence[SourceFile]:
+        """Let files be found by their words, and by vectors that are known; gives those that wait for new ones."""
+        written: set[_Name] = set()
+        embedder, self._embedder = self._embedder, None
+        try:
+            done = 0
+            for group in self._groups(due, waiting):
+                self._write(group.prepared)
+                written.update((part.source, part.path) for part in group.prepared)
+                done += group.files
+                if self._limits.reached and done < len(due):
+                    self._tally.complete = False
+                    break
+        finally:
+            self._embedder = embedder
+        self._tally.chunks = 0  # they are counted when they have their vectors
+        return [file for file in due if _named(file) in written]
+
     def _write(self, prepared: Sequence[Prepared]) -> None:
+        self._ensure_background()
+        if self._engines.parts is not None:
+            self._engines.parts.vectors = self._embed_parts([piece for each in prepared for piece in each.chunks])
         vectors = self._embed([piece for each in prepared for piece in (*each.chunks, *each.turns)])
         left = list(prepared)
         while left:
@@ -253,10 +303,41 @@ class Filling:
 
     def _embed(self, pieces: Sequence[Piece]) -> dict[bytes, int]:
         """The embeddings of these texts by their hash: those that were there, and those that could be made."""
-        space_key = self._identity.space
-        if space_key is None or not pieces:
+        if self._identity.space is None:
             return {}
-        texts = {piece.hash: piece.text for piece in pieces}
+        return self._embed_texts({piece.hash: piece.text for piece in pieces}, self._identity.space)
+
+    def _embed_parts(self, pieces: Sequence[Piece]) -> dict[bytes, int]:
+        """The embeddings of parts of these texts by their hash."""
+        if self._identity.space is None:
+            return {}
+        texts = {part: text for piece in pieces for part, text in piece.parts.items()}
+        with self._store.compact():
+            return self._embed_texts(texts, compact_space(self._identity.space))
+
+    def _ensure_background(self) -> None:
+        """Have the texts embedded that a search learns its noise from, and parts their bits."""
+        if self._has_background or self._identity.space is None:
+            return
+        background = background_of(self._db, self._identity)
+        if background is None and self._embedder is not None:
+            background = self._try(
+                partial(
+                    embed_background,
+                    self._embedder,
+                    self._store,
+                    self._db,
+                    self._identity,
+                    lambda: self._limits.reached,
+                )
+            )
+        self._has_background = background is not None
+        if background is not None and self._engines.parts is not None:
+            self._engines.parts.center = background.statements.mean(axis=0)
+
+    def _embed_texts(self, texts: Mapping[bytes, str], space_key: tuple[str, str, str]) -> dict[bytes, int]:
+        if not texts:
+            return {}
         with transaction(self._db):
             space = space_number(self._db, *space_key)
             found = vector_ids(self._db, space, list(texts))
@@ -264,9 +345,19 @@ class Filling:
         missing = {text_hash: text for text_hash, text in texts.items() if text_hash not in found}
         if not missing or self._embedder is None:
             return found
+        self._try(partial(self._make, self._embedder, space, missing))
+        made = vector_ids(self._db, space, list(missing))
+        self._tally.embedded += len(made)
+        return {**found, **made}
+
+    def _make(self, embedder: Embedder, space: int, missing: Mapping[bytes, str]) -> None:
+        embed_missing(embedder, self._db, space, missing, lambda: self._limits.reached)
+        forget_wrong_size(self._db)
+
+    def _try(self, embed: Callable[[], _Made]) -> _Made | None:
+        """Embed something; after a fault of the provider nothing more is, and what comes now is found by its words."""
         try:
-            embed_missing(self._embedder, self._db, space, missing, lambda: self._limits.reached)
-            forget_wrong_size(self._db)
+            return embed()
         except EmbeddingCancelledError:
             self._embedder, self._stopped = None, "time"
         except RefusedTextError as error:
@@ -274,19 +365,18 @@ class Filling:
         except ProviderError as error:
             if isinstance(error, VectorSizeError):
                 note_wrong_size(self._db, self._identity, str(error))
-            # What comes now is found by its words; its vectors are made up for at the next sync.
             self._embedder, self._stopped = None, "outage"
             self._tally.problems.append(f"embedding stopped: {error}")
-        made = vector_ids(self._db, space, list(missing))
-        self._tally.embedded += len(made)
-        return {**found, **made}
+        return None
 
     def _lost_vectors(self) -> bool:
-        """Whether chunks are without a vector that they should have."""
+        """Whether chunks, or parts of them, are without a vector that they should have."""
         if self._identity.space is None:
             return False
-        waiting = f"SELECT 1 FROM {self._tables.chunks} WHERE embedding_id IS NULL LIMIT 1"
-        return self._db.execute(waiting).get is not None
+        waiting = [f"SELECT 1 FROM {self._tables.chunks} WHERE embedding_id IS NULL LIMIT 1"]
+        if self._identity.parts:
+            waiting.append(f"SELECT 1 FROM {self._tables.part_bits} WHERE waiting > 0 LIMIT 1")
+        return any(self._db.execute(each).get is not None for each in waiting)
 
 
 @dataclass

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import apsw
 
-from memslot_memory_core.index import keywords
-
 if TYPE_CHECKING:
     State = Literal["live", "building", "retired"]
 
@@ -36,6 +34,14 @@ class Tables:
     @property
     def vectors(self) -> str:
         return f"vec_{self.number}"
+
+    @property
+    def parts(self) -> str:
+        return f"parts_{self.number}"
+
+    @property
+    def part_bits(self) -> str:
+        return f"part_bits_{self.number}"
 
     @property
     def turns(self) -> str:
@@ -65,14 +71,25 @@ class Generation:
     vectors: int
     turns: int
     turn_vectors: int
+    part_vectors: int
     synced_at: float | None
+    file_id: str | None = None
+    """Tells the index file from one that took its place: both may have a generation of this number."""
+
+    @property
+    def key(self) -> tuple[str | None, int]:
+        """What to remember a generation by."""
+        return self.file_id, self.number
 
     @property
     def tables(self) -> Tables:
         return Tables(self.number)
 
 
-_COLUMNS = "id, state, identity, engine, engine_reason, changes, files, chunks, vectors, turns, turn_vectors, synced_at"
+_COLUMNS = (
+    "id, state, identity, engine, engine_reason, changes, files, chunks, vectors, turns, turn_vectors, part_vectors, "
+    "synced_at, (SELECT value FROM facts WHERE name = 'file_id')"
+)
 
 
 def find(db: apsw.Connection, state: State) -> Generation | None:
@@ -89,10 +106,13 @@ def by_number(db: apsw.Connection, number: int) -> Generation | None:
 
 def create(db: apsw.Connection, state: State, identity: Mapping[str, Any]) -> Generation:
     """Make the tables of a new generation; inside the caller's transaction."""
+    from memslot_memory_core.index import keywords
+
     written = json.dumps(identity, sort_keys=True)
     # A number is never used twice: a reader may still have the statements of an older generation prepared.
     number = 1 + int(db.execute("SELECT coalesce((SELECT value FROM facts WHERE name = 'last_generation'), '0')").get)
     db.execute("INSERT OR REPLACE INTO facts VALUES ('last_generation', ?)", (str(number),))
+    db.execute("INSERT OR IGNORE INTO facts VALUES ('file_id', json_quote(hex(randomblob(8))))")
     db.execute("INSERT INTO generations (id, state, identity) VALUES (?, ?, ?)", (number, state, written))
     tables = Tables(number)
     db.execute(
@@ -122,6 +142,18 @@ def create(db: apsw.Connection, state: State, identity: Mapping[str, Any]) -> Ge
         );
         CREATE INDEX {tables.chunks}_by_file ON {tables.chunks} (file_id);
         CREATE INDEX {tables.chunks}_by_embedding ON {tables.chunks} (embedding_id);
+        CREATE TABLE {tables.parts} (
+            chunk_id INTEGER NOT NULL,
+            embedding_id INTEGER NOT NULL REFERENCES embeddings (id),
+            PRIMARY KEY (chunk_id, embedding_id)
+        ) WITHOUT ROWID;
+        CREATE INDEX {tables.parts}_by_embedding ON {tables.parts} (embedding_id);
+        CREATE TABLE {tables.part_bits} (
+            chunk_id INTEGER PRIMARY KEY,
+            bits BLOB NOT NULL,
+            waiting INTEGER NOT NULL
+        );
+        CREATE INDEX {tables.part_bits}_waiting ON {tables.part_bits} (chunk_id) WHERE waiting > 0;
         CREATE TABLE {tables.turns} (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
             file_id INTEGER NOT NULL REFERENCES {tables.files} (id) ON DELETE CASCADE,
@@ -148,10 +180,12 @@ def publish(db: apsw.Connection, number: int) -> None:
 
 def drop(db: apsw.Connection, number: int) -> None:
     """Remove a generation; inside the caller's transaction. Its vector tables are dropped by who knows the engine."""
+    from memslot_memory_core.index import keywords
+
     tables = Tables(number)
     keywords.drop(db, tables.words)
     keywords.drop(db, tables.turn_words)
-    for table in (tables.turns, tables.chunks, tables.files):
+    for table in (tables.parts, tables.part_bits, tables.turns, tables.chunks, tables.files):
         db.execute(f"DROP TABLE IF EXISTS {table}")
     db.execute("DELETE FROM generations WHERE id = ?", (number,))
 

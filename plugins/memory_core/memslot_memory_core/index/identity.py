@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
-
-from memslot_memory_core.index.tokenizer import VERSION
 
 if TYPE_CHECKING:
     from memslot import EmbeddingProvider, MemorySearch
 
+PARTS_VERSION = 1  # of the rules of memslot.retrieval.parts
 _VECTOR_PARTS = ("provider", "model", "key", "dims")
 _NAMES = {
     "provider": "the embedding provider",
@@ -21,7 +20,11 @@ _NAMES = {
     "overlap": "the chunk overlap",
     "sources": "the sources",
     "words": "the rules by which words are cut",
+    "parts": "vectors of the parts of chunks",
 }
+
+WORDS_VERSION = 4
+"""Of the text given to FTS5: a new one makes an index stale."""
 
 
 @dataclass(frozen=True)
@@ -35,21 +38,31 @@ class Identity:
     tokens: int
     overlap: int
     sources: tuple[str, ...]
-    words: int = VERSION
+    words: int = WORDS_VERSION
     """Which rules cut texts into words: a newer memslot may have others."""
+    parts: int = 0
+    """Which rules cut chunks into parts that have vectors of their own; 0 where they have none."""
 
     @classmethod
-    def of(cls, settings: MemorySearch, sources: tuple[str, ...], provider: EmbeddingProvider | None) -> Identity:
+    def of(
+        cls,
+        settings: MemorySearch,
+        sources: tuple[str, ...],
+        provider: EmbeddingProvider | None,
+        *,
+        parts: bool = False,
+    ) -> Identity:
         tokens, overlap, named = settings.chunking.tokens, settings.chunking.overlap, tuple(sorted(sources))
         if provider is None:
             return cls(None, None, None, None, tokens, overlap, named)
         from memslot import key_of
 
-        return cls(provider.id, provider.model, key_of(provider), provider.dims, tokens, overlap, named)
+        made = PARTS_VERSION if parts else 0
+        return cls(provider.id, provider.model, key_of(provider), provider.dims, tokens, overlap, named, parts=made)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Identity:
-        return cls(**{"words": 0, **data, "sources": tuple(data["sources"])})
+        return cls(**{"words": 0, "parts": 0, **data, "sources": tuple(data["sources"])})
 
     def to_json(self) -> dict[str, Any]:
         return {**vars(self)}
@@ -60,6 +73,11 @@ class Identity:
         if self.provider is None or self.model is None or self.key is None:
             return None
         return self.provider, self.model, self.key
+
+    def with_vectors_of(self, other: Identity) -> Identity:
+        """The same layout with the vectors of another."""
+        vectors = {name: getattr(other, name) for name in (*_VECTOR_PARTS, "parts")}
+        return replace(self, **vectors)
 
     def compares_with(self, other: Identity) -> bool:
         """Whether the vectors of the two can be compared."""

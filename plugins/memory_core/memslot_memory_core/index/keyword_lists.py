@@ -138,9 +138,13 @@ def _recall(db: apsw.Connection, table: str) -> Lengths:
 def _lists(db: apsw.Connection, table: str, query: Weighed) -> Iterator[tuple[str, str]]:
     """For each stem the ids of the rows that hold it, as often as they do, with commas."""
     # One long text is read in half the time that a row for each takes.
-    sql = f"SELECT group_concat(doc) FROM temp.{table}_lists WHERE term = ?"
+    one = f"SELECT group_concat(doc) FROM temp.{table}_lists WHERE term = ?"
+    many = "SELECT group_concat(doc) FROM (SELECT doc FROM ({}) ORDER BY doc)"
+    each = f"SELECT doc FROM temp.{table}_lists WHERE term = ?"
     for stem in query.asked:
-        listed = db.execute(sql, (stem,)).get
+        forms = query.forms_of(stem)
+        sql = one if len(forms) == 1 else many.format(" UNION ALL ".join([each] * len(forms)))
+        listed = db.execute(sql, forms).get
         if listed:
             yield stem, listed
 

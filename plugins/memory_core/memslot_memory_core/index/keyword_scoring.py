@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from memslot_memory_core.index.tokenizer import stems
@@ -38,7 +39,8 @@ class Weighed:
     `asked` are the stems that occur in the index, rarest first, and `words` what they come from. `sum_idf` is over
     these and the ones that do not occur: what a row that holds everything would score, about. Of a pair of letters
     that may be no word, `shares` says how much of it counts there. `hints` are letters, and words that say little,
-    with the number of rows that hold them: they are not asked for.
+    with the number of rows that hold them: they are not asked for. `forms` are the stems that count as one term, where
+    it has others than its own: under other languages, and of compounds that hold it.
     """
 
     rows: int
@@ -50,6 +52,11 @@ class Weighed:
     sum_idf: float
     shares: Mapping[str, float] = field(default_factory=dict)
     hints: Mapping[str, int] = field(default_factory=dict)
+    forms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def forms_of(self, stem: str) -> tuple[str, ...]:
+        """The stems of a term that occur in the index."""
+        return self.forms.get(stem, (stem,))
 
     def text_score(self, r: float) -> float:
         """A BM25 score as a share of what the query could reach: 0 to 1, comparable between queries."""
@@ -62,10 +69,13 @@ class Weighed:
         """The BM25 score of a text as if found in the index: exact for a text that is in it."""
         counts: dict[str, int] = {}
         tokens = stems(text)
-        wanted = self.frequency
+        wanted: dict[str, list[str]] = {}
+        for stem in self.asked:
+            for form in self.forms_of(stem):
+                wanted.setdefault(form, []).append(stem)
         for token in tokens:
-            if token in wanted:
-                counts[token] = counts.get(token, 0) + 1
+            for stem in wanted.get(token, ()):
+                counts[stem] = counts.get(stem, 0) + 1
         usual = _usual_count(len(tokens), self.mean_length)
         return sum(self.idf[stem] * CEILING * count / (count + usual) for stem, count in counts.items())
 
@@ -74,7 +84,8 @@ def _usual_count(length: int, mean_length: float) -> float:
     return K1 * (1 - B + B * length / mean_length) if mean_length > 0 else K1
 
 
-_running: dict[int, tuple[list[tuple[int, float]], float]] = {}
+_running: dict[int, tuple[list[tuple[range, float]], float]] = {}
+"""For each statement: the phrases of each term with the term's weight, and the mean length of a row."""
 _keys = itertools.count()
 
 
@@ -87,10 +98,17 @@ def teach(db: apsw.Connection) -> None:
 
 
 @contextmanager
-def weights_for(query: Weighed) -> Iterator[int]:
-    """Hold a query's weights while a statement runs; gives the number that the statement passes to `FUNCTION`."""
+def weights_for(query: Weighed, asked: Sequence[str]) -> Iterator[int]:
+    """Hold the weights of terms while a statement runs; gives the number that the statement passes to `FUNCTION`.
+
+    The statement's phrases are the forms of these terms, in this order.
+    """
     key = next(_keys)
-    weights = [(phrase, CEILING * query.idf[stem]) for phrase, stem in enumerate(query.asked)]
+    ends = accumulate(len(query.forms_of(stem)) for stem in asked)
+    weights = [
+        (range(end - len(query.forms_of(stem)), end), CEILING * query.idf[stem])
+        for stem, end in zip(asked, ends, strict=True)
+    ]
     _running[key] = (weights, query.mean_length)
     try:
         yield key
@@ -102,8 +120,8 @@ def _score_row(api: apsw.FTS5ExtensionApi, *arguments: apsw.SQLiteValue) -> floa
     weights, mean_length = _running[arguments[0]]  # type: ignore[index]
     usual = _usual_count(api.column_size(0), mean_length)
     total = 0.0
-    for phrase, weight in weights:
-        count = len(api.phrase_column_offsets(phrase, 0))
+    for phrases, weight in weights:
+        count = sum(len(api.phrase_column_offsets(phrase, 0)) for phrase in phrases)
         if count:
             total += weight * count / (count + usual)
     return total

@@ -10,15 +10,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 from weakref import WeakKeyDictionary
 
 import apsw
-from memslot.retrieval import LIGHT_WORDS, QueryTerms, index_text, segment, stems_to_count
+from memslot.retrieval import QueryTerms, choose_words, index_text
 
 from memslot_memory_core.index.keyword_lists import score_listed
 from memslot_memory_core.index.keyword_scoring import FEW_ROWS, FUNCTION, Weighed, inverse_frequency, teach, weights_for
-from memslot_memory_core.index.tokenizer import TOKENIZER
+from memslot_memory_core.index.tokenizer import FTS5, TOKENIZER
 
 Read = Callable[[Sequence[int]], Mapping[int, str]]
 """Gives the texts of rows, as they were given to `add`."""
@@ -29,6 +30,7 @@ _WORTH_LEAVING = 10_000  # entries of common words: leaving out fewer saves less
 _MOST_MATCHES = 0.3  # of all rows: past that the plain query is as fast
 _LEFT_OUT = 0.3  # of the query's weight: what the common words that are left out may add to a row
 _SURE = 24  # hits that nothing unseen is likely to outdo; the ones behind them are the best of what was seen
+_MOST_COMPOUNDS = 200  # words that are looked at, for one term
 _STEPS = 8  # so many times the limit may get their full score
 # Measured: reading a chunk's text and counting its words, against passing over one entry of a word's list.
 _READING, _PASSING = 50.0, 0.12
@@ -125,28 +127,17 @@ def frequencies(db: apsw.Connection, table: str, stems: Iterable[str]) -> dict[s
     return {stem: counted[stem] for stem in wanted}
 
 
+def _vocabulary(db: apsw.Connection, table: str, first: str, last: str) -> list[tuple[str, int]]:
+    query = f"SELECT term, doc FROM {table}_vocab WHERE term > ? AND term < ? LIMIT {_MOST_COMPOUNDS}"
+    return [(term, rows) for term, rows in db.execute(query, (first, last))]
+
+
 def weigh(db: apsw.Connection, table: str, terms: QueryTerms) -> Weighed:
     """Weigh a query's terms by how rare they are in the table, and settle which of them are asked for."""
-    counted = frequencies(db, table, [*terms.stems, *stems_to_count(terms.spans)])
-    segmented = segment(terms.spans, counted)
-    pieces = {stem for span in terms.spans for stem in span.stems}
-    asked = [*(stem for stem in terms.stems if stem not in pieces), *segmented.shares]
-    light = LIGHT_WORDS.intersection(asked)
-    if len(light) < len(asked):
-        asked = [stem for stem in asked if stem not in light]
-    found = {stem: 0 if stem in segmented.coincidences else counted[stem] for stem in asked}
-    # A word's parts, or a span's letters, stand in for what occurs nowhere.
-    instead = [
-        each
-        for compound in terms.compounds
-        if not any(found.get(stem) for stem in compound.stems)
-        for each in compound.instead
-    ]
-    shares = {stem: segmented.shares[stem] for stem in found if stem in segmented.shares}
-    shares |= {term.stem: 0.0 for term in instead if term.stem in counted and term.stem not in shares}
-    found |= frequencies(db, table, [term.stem for term in instead])
-    words = {term.stem: term.word for term in (*instead, *terms.terms)}
+    chosen = choose_words(terms, partial(frequencies, db, table), partial(_vocabulary, db, table), FTS5)
+    shares, forms = chosen.shares, chosen.forms
     rows, length = _totals(db, table)  # after the counting, which brings a writer's own rows into the table
+    found = {stem: chosen.frequency(stem, rows) for stem in chosen.held}
     present = sorted((stem for stem in found if found[stem]), key=lambda stem: (found[stem], stem))[:MOST_TERMS]
     absent = [stem for stem in found if not found[stem] and shares.get(stem, 1.0) > 0][: MOST_TERMS - len(present)]
     idf = {stem: inverse_frequency(rows, found[stem]) for stem in (*present, *absent)}
@@ -155,12 +146,13 @@ def weigh(db: apsw.Connection, table: str, terms: QueryTerms) -> Weighed:
         rows=rows,
         mean_length=length / rows if rows else 0.0,
         asked=tuple(present),
-        words={stem: words.get(stem, stem) for stem in present},
+        words={stem: chosen.terms[stem].word if stem in chosen.terms else stem for stem in present},
         frequency={stem: found[stem] for stem in present},
         idf=idf,
         sum_idf=sum_idf or sum(idf.values()),
         shares=shares,
-        hints={hint: counted[hint] for hint in (*segmented.hints, *sorted(light)) if counted[hint] and hint not in idf},
+        forms={stem: tuple(forms.found[stem]) for stem in present if {*forms.found.get(stem, (stem,))} != {stem}},
+        hints={hint: held for hint, held in chosen.hints.items() if hint not in idf},
     )
 
 
@@ -274,19 +266,24 @@ def _rarer(query: Weighed) -> tuple[str, ...]:
 
 def _rank(db: apsw.Connection, table: str, query: Weighed, stems: Sequence[str], limit: int) -> list[tuple[int, float]]:
     """FTS5's own ranking of the rows that hold any of the words."""
+    if any(len(query.forms_of(stem)) > 1 for stem in stems):  # FTS5 would weigh each form by itself
+        return list(_best(_pass_over(db, table, query, None, stems), limit))
     found = db.execute(f"SELECT rowid, -rank FROM {table}(?) ORDER BY rank LIMIT ?", (_any_of(query, stems), limit))
     return [(rowid, r) for rowid, r in found]
 
 
-def _pass_over(db: apsw.Connection, table: str, query: Weighed, rowids: Sequence[int] | None) -> dict[int, float]:
-    """Full scores of the rows named, or of all that match, in one pass over the lists of the query's words."""
+def _pass_over(
+    db: apsw.Connection, table: str, query: Weighed, rowids: Sequence[int] | None, stems: Sequence[str] | None = None
+) -> dict[int, float]:
+    """Scores of the rows named, or of all that match, in one pass over the lists of the query's words or some."""
+    asked = query.asked if stems is None else stems
     _meet(db)
     # The plus sign keeps FTS5 from looking up each id by itself, which costs a query each.
     named = "" if rowids is None else f"AND +rowid IN ({','.join(map(str, rowids))})"
-    with weights_for(query) as key:
+    with weights_for(query, asked) as key:
         found = db.execute(
             f"SELECT rowid, {FUNCTION}({table}, ?) FROM {table} WHERE {table} MATCH ? {named}",
-            (key, _any_of(query, query.asked)),
+            (key, _any_of(query, asked)),
         )
         return dict(found)
 
@@ -300,7 +297,9 @@ def _best(scores: Mapping[int, float], limit: int) -> tuple[tuple[int, float], .
 
 
 def _any_of(query: Weighed, stems: Iterable[str]) -> str:
-    return " OR ".join('"' + query.words[stem].replace('"', '""') + '"' for stem in stems)
+    # A form of another language is a stem that FTS5 leaves as it is.
+    words = [query.words[form] if form == stem else form for stem in stems for form in query.forms_of(stem)]
+    return " OR ".join('"' + word.replace('"', '""') + '"' for word in words)
 
 
 def _meet(db: apsw.Connection) -> _Counts:

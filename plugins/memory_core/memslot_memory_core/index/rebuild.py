@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import apsw
 
@@ -38,6 +38,9 @@ def cost(db: apsw.Connection, live: Generation, wanted: Identity) -> Cost:
     if wanted.space is None:
         return Cost(0, 0)
     chunks = live.tables.chunks
+    if wanted.parts != Identity.from_json(live.identity).parts:
+        count, characters = db.execute(f"SELECT count(*), coalesce(sum(length(text)), 0) FROM {chunks}").get
+        return Cost(count, characters // _CHARACTERS_PER_TOKEN) if wanted.parts else _uncached(db, chunks, wanted)
     if not wanted.same_layout(Identity.from_json(live.identity)):
         # Cut in another way, hardly a text is one that was embedded before; new sources alone change no text.
         if _same_chunking(wanted, Identity.from_json(live.identity)):
@@ -71,7 +74,7 @@ def find_mismatch(db: apsw.Connection, live: Generation, wanted: Identity, embed
     if wanted.provider is None and there.provider is not None:
         if embedder.absent is None:
             return None
-        kept = replace(wanted, provider=there.provider, model=there.model, key=there.key, dims=there.dims)
+        kept = wanted.with_vectors_of(there)
         return None if kept == there else _mismatch(db, live, kept, None)
     is_only_without_vectors = there.provider is None and there.same_layout(wanted)
     if wanted == there or is_only_without_vectors or embedder.free:

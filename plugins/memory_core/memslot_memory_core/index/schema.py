@@ -54,7 +54,13 @@ def _drop_statistics(db: apsw.Connection) -> None:
         db.execute(f"DROP TABLE {table}")
 
 
-MIGRATIONS: Sequence[Callable[[apsw.Connection], None]] = (_create, _drop_statistics)
+def _add_parts(db: apsw.Connection) -> None:
+    """Vectors of parts of chunks are counted, and each space has the vectors of the background."""
+    db.execute("ALTER TABLE generations ADD COLUMN part_vectors INTEGER NOT NULL DEFAULT 0")
+    db.execute("ALTER TABLE spaces ADD COLUMN background BLOB")
+
+
+MIGRATIONS: Sequence[Callable[[apsw.Connection], None]] = (_create, _drop_statistics, _add_parts)
 """Step n takes a file from version n to n + 1; the file's `user_version` counts the steps it has had."""
 
 

@@ -110,7 +110,7 @@ class Synchronizer:
             target = generations.by_number(db, target.number) or target
         looked = self._looked_at_all(db, target)
         near = None if looked is None else near
-        filling = Filling(db, target, self._sources, embedder, self._vectors, progress, limits, near)
+        filling = Filling(db, target, self._sources, embedder, self._vectors, progress, limits, self._embeddings, near)
         report = filling.run()
         is_new = target.state == "building"
         problems = [*report.problems] if looked is None or report.look else [*looked, *report.problems]
@@ -138,7 +138,7 @@ class Synchronizer:
         """While a rebuild waits for its provider, new notes are found by their words in the index that serves."""
         live = generations.find(db, "live")
         if live is not None and not limits.reached:
-            Filling(db, live, self._sources, Embedder(), self._vectors, None, limits).run()
+            Filling(db, live, self._sources, Embedder(), self._vectors, None, limits, self._embeddings).run()
 
     def _target(self, db: apsw.Connection, embedder: Embedder, force: bool) -> tuple[Generation, Mismatch | None]:
         """The generation to write to: the live one, or one that will take its place."""
@@ -152,7 +152,7 @@ class Synchronizer:
             return live, rebuild.find_mismatch(db, live, wanted, embedder)
         if wanted.provider is None and there.provider is not None:
             # Nobody embeds now: vectors that are there stay, and wait for somebody who can use them.
-            kept = replace(wanted, provider=there.provider, model=there.model, key=there.key, dims=there.dims)
+            kept = wanted.with_vectors_of(there)
             if embedder.absent is not None and (force or kept != there):
                 cost = rebuild.cost(db, live, kept)
                 if cost.chunks:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 # Marks (Mn, Mc) belong to words: without them Hindi falls apart at each vowel sign.
 _UNICODE = ("remove_diacritics", "2", "categories", "L* N* Co Mn Mc")
 TOKENIZER = "porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'"
-VERSION = 3  # of the text given to FTS5; a new one makes an index stale
 
 
 class _Handles(threading.local):
@@ -61,9 +60,9 @@ class Fts5Tokenizer:
 FTS5 = Fts5Tokenizer()
 
 
-def stems(text: str) -> list[str]:
-    """The stems that the keyword index holds of a text, in order."""
-    return memslot.retrieval.stems(text, FTS5)
+def stems(text: str, language: str | None = None) -> list[str]:
+    """The stems that the keyword index holds of a text, in order; its language is told from it unless given."""
+    return memslot.retrieval.stems(text, FTS5, language)
 
 
 def query_terms(query: str) -> QueryTerms:

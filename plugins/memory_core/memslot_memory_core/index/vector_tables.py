@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING, Literal
 import apsw
 
 from memslot_memory_core.index.generation import Generation, Tables
+from memslot_memory_core.index.part_vectors import PartFinder
 from memslot_memory_core.index.schema import transaction
 from memslot_memory_core.index.vectors.choose import choose_engine, make_engine
 from memslot_memory_core.index.vectors.engine import State, VectorEngine, VectorTable
-from memslot_memory_core.index.vectors.loading import engine_of, is_usable, load
+from memslot_memory_core.index.vectors.extensions import engine_of, is_usable, load
 
 if TYPE_CHECKING:
     from memslot_memory_core.index.vectors.choose import Choice, Wanted
     from memslot_memory_core.index.writing import Engines
 
     Kind = Literal["chunks", "turns"]
+    GenerationKey = tuple[str | None, int]
 
 
 _OFTEN = 3
@@ -35,8 +37,9 @@ class VectorTables:
         self._wanted = wanted
         self._extension_path = extension_path
         self._lock = threading.Lock()
-        self._engines: dict[tuple[int, Kind, str], VectorEngine] = {}
+        self._engines: dict[tuple[GenerationKey, Kind, str], VectorEngine] = {}
         self._distrusted: set[int] = set()
+        self._finders: dict[GenerationKey, PartFinder] = {}
         self._searches = 0
 
     def distrust(self, number: int) -> bool:
@@ -161,12 +164,21 @@ class VectorTables:
             self._searches += 1
             if self._wanted == "auto" and self._searches > _OFTEN and _bytes(generation, kind) <= _MEMORY_BYTES:
                 name = "numpy"
-            engine = self._engines.get((generation.number, kind, name))
+            engine = self._engines.get((generation.key, kind, name))
             if engine is None:
-                for key in [key for key in self._engines if key[0] < generation.number - 1]:
+                for key in [key for key in self._engines if _is_past(key[0], generation)]:
                     del self._engines[key]
-                engine = self._engines[generation.number, kind, name] = make_engine(name, table)
+                engine = self._engines[generation.key, kind, name] = make_engine(name, table)
         return engine, reason
+
+    def part_finder(self, generation: Generation) -> PartFinder:
+        """What finds the parts of a generation's chunks."""
+        with self._lock:
+            finder = self._finders.get(generation.key)
+            if finder is None:
+                self._finders = {key: each for key, each in self._finders.items() if not _is_past(key, generation)}
+                finder = self._finders[generation.key] = PartFinder(generation.tables)
+            return finder
 
     def counts(self, db: apsw.Connection, generation: Generation) -> tuple[int, int] | None:
         """How many chunks and turns the tables of the engine hold; None where it has none, or none that opens here."""
@@ -185,14 +197,15 @@ class VectorTables:
         return f"{name} could not be loaded"
 
 
+def _is_past(key: GenerationKey, generation: Generation) -> bool:
+    """Whether nobody searches a generation any more, now that this one is searched."""
+    file_id, number = key
+    return file_id != generation.file_id or number < generation.number - 1
+
+
 def state_of(generation: Generation, kind: Kind) -> State:
     """What tells an engine that remembers vectors whether they are still the same."""
     return generation.changes, generation.vectors if kind == "chunks" else generation.turn_vectors
-
-
-def table_of(generation: Generation, kind: Kind) -> VectorTable:
-    """The canonical vectors of a generation's chunks or turns."""
-    return dict(_tables(generation))[kind]
 
 
 def _tables(generation: Generation) -> Iterator[tuple[Kind, VectorTable]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import apsw
@@ -11,6 +12,7 @@ import apsw
 from memslot_memory_core.index import keywords
 from memslot_memory_core.index.erasure import note_removed
 from memslot_memory_core.index.generation import Tables
+from memslot_memory_core.index.part_vectors import PartRows, part_hash
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,17 @@ class Piece:
     text: str
     hash: bytes
     time: float | None = None
+    has_parts: bool = False
+    """Whether its parts are found one by one; in a transcript the user's lines are."""
+
+    @cached_property
+    def parts(self) -> Mapping[bytes, str]:
+        """The texts of its parts by their hash; none where it is one part itself."""
+        if not self.has_parts:
+            return {}
+        from memslot.retrieval import parts_of
+
+        return {part_hash(part): part for part in parts_of(self.text)}
 
 
 @dataclass(frozen=True)
@@ -52,10 +65,11 @@ class VectorRows(Protocol):
 
 @dataclass(frozen=True)
 class Engines:
-    """The vector tables of a generation, for chunks and for turns; None where none is kept."""
+    """The vector tables of a generation, for chunks, turns and parts of chunks; None where none is kept."""
 
     chunks: VectorRows | None = None
     turns: VectorRows | None = None
+    parts: PartRows | None = None
 
 
 def write_file(
@@ -70,7 +84,7 @@ def write_file(
     file_id = _write_file_row(db, tables, prepared, known)
     # Of a file that is new there are no rows to look for, and a first index is all new files.
     from_line = None if known is None else prepared.from_line
-    _Rows(db, tables, "chunks", engines.chunks).replace(file_id, prepared.chunks, from_line, vectors)
+    _Rows(db, tables, "chunks", engines.chunks, engines.parts).replace(file_id, prepared.chunks, from_line, vectors)
     _Rows(db, tables, "turns", engines.turns).replace(file_id, prepared.turns, from_line, vectors)
     note_change(db, tables.number)
 
@@ -86,7 +100,7 @@ def remove_file(db: apsw.Connection, tables: Tables, engines: Engines, source: s
     file_id = db.execute(find, (source, path)).get
     if file_id is None:
         return
-    _Rows(db, tables, "chunks", engines.chunks).replace(file_id, (), 1, {})
+    _Rows(db, tables, "chunks", engines.chunks, engines.parts).replace(file_id, (), 1, {})
     _Rows(db, tables, "turns", engines.turns).replace(file_id, (), 1, {})
     db.execute(f"DELETE FROM {tables.files} WHERE id = ?", (file_id,))
     db.execute("UPDATE generations SET files = files - 1 WHERE id = ?", (tables.number,))
@@ -127,9 +141,17 @@ def _write_file_row(db: apsw.Connection, tables: Tables, prepared: Prepared, kno
 class _Rows:
     """The chunks or the turns of a generation, with their words and their vectors."""
 
-    def __init__(self, db: apsw.Connection, tables: Tables, kind: str, engine: VectorRows | None) -> None:
+    def __init__(
+        self,
+        db: apsw.Connection,
+        tables: Tables,
+        kind: str,
+        engine: VectorRows | None,
+        parts: PartRows | None = None,
+    ) -> None:
         self._db = db
         self._number = tables.number
+        self._parts = parts
         self._engine = engine
         self._is_chunks = kind == "chunks"
         self._table = tables.chunks if self._is_chunks else tables.turns
@@ -142,15 +164,26 @@ class _Rows:
         """Put pieces in the place of a file's from a line on, keeping rows of the same text; None: it has none yet."""
         old = {} if from_line is None else self._old_rows(file_id, from_line)
         new: list[Piece] = []
+        incomplete: Mapping[int, int] = {}
+        if self._parts is not None and old:
+            incomplete = self._parts.waiting([row.number for rows in old.values() for row in rows])
         for piece in pieces:
             waiting = old.get(piece.hash)
             # A row that has waited for its vector is written anew: readers look for new rows by their number.
-            if waiting and (waiting[-1].embedding is not None or piece.hash not in vectors):
+            if waiting and self._is_complete(waiting[-1], piece, vectors, incomplete):
                 self._move(waiting.pop(), piece)
             else:
                 new.append(piece)
         self._remove([row for rows in old.values() for row in rows])
         self._insert(file_id, new, vectors)
+
+    def _is_complete(
+        self, row: _OldRow, piece: Piece, vectors: Mapping[bytes, int], incomplete: Mapping[int, int]
+    ) -> bool:
+        """Whether a row has all vectors that there are for it."""
+        if row.embedding is None and piece.hash in vectors:
+            return False
+        return self._parts is None or self._parts.lacking(piece.parts) >= incomplete.get(row.number, 0)
 
     def _old_rows(self, file_id: int, from_line: int) -> dict[bytes, list[_OldRow]]:
         line = "start_line" if self._is_chunks else "line"
@@ -186,6 +219,8 @@ class _Rows:
         gone = [row.number for row in rows if row.embedding in embedded]
         if gone and self._engine is not None:
             self._engine.remove(self._db, gone)
+        if self._parts is not None:
+            self._parts.remove(numbers)
         self._count(-len(rows), -len(gone))
 
     def _insert(self, file_id: int, pieces: Sequence[Piece], vectors: Mapping[bytes, int]) -> None:
@@ -216,6 +251,8 @@ class _Rows:
         rows = [(n, blobs[e]) for n, e in zip(numbers, embeddings, strict=True) if e is not None and e in blobs]
         if rows and self._engine is not None:
             self._engine.add(self._db, rows)
+        if self._parts is not None:
+            self._parts.add([(number, piece.parts) for number, piece in zip(numbers, pieces, strict=True)])
         self._count(len(pieces), len(rows))
 
     def _with_direction(self, embeddings: Sequence[int]) -> dict[int, bytes]:

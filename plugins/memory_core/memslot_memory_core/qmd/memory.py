@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -18,9 +19,8 @@ from memslot_memory_core.qmd.hits import make_hits
 from memslot_memory_core.qmd.home import QmdHome
 from memslot_memory_core.qmd.output import missing_vectors, read_rows
 from memslot_memory_core.qmd.program import Output, QmdProgram
-from memslot_memory_core.qmd.query import plain_query
 from memslot_memory_core.qmd.scope import allowed
-from memslot_memory_core.qmd.settings import QmdSettings
+from memslot_memory_core.qmd.settings import QmdSettings, SearchMode
 from memslot_memory_core.qmd.updates import UpdateLoop, Updater, UpdateReport
 
 _LEGS = {"search": "keywords", "vsearch": "vectors", "query": "hybrid"}
@@ -28,6 +28,11 @@ _SPARE_RESULTS = 10
 _NOT_ALLOWED = "memory.qmd.scope does not allow memory in this chat"
 FIRST_UPDATE_SECONDS = 3.0
 """A search waits this long for an index that was never built: better than none of QMD's answers."""
+_MAX_QUERY_CHARS = 2000
+# A character that no program argument can hold, or that would begin a new line of a structured query.
+_UNFIT = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029\ud800-\udfff\s]+")
+_EXCLUSION = re.compile(r"(?:^|(?<=\s))-+")
+_DIRECTIVE = re.compile(r"^(lex|vec|hyde|expand|intent):", re.IGNORECASE)
 
 
 class QmdMemory:
@@ -255,3 +260,12 @@ class QmdMemory:
 
 def _iso(moment: float | None) -> str | None:
     return None if moment is None else datetime.fromtimestamp(moment, UTC).isoformat(timespec="seconds")
+
+
+def plain_query(query: str, mode: SearchMode) -> str:
+    """A person's words without QMD's grammar: `-n` does not exclude n, and a leading `lex:` is no directive."""
+    text = _UNFIT.sub(" ", query[: 2 * _MAX_QUERY_CHARS])
+    text = _EXCLUSION.sub("", text).strip()[:_MAX_QUERY_CHARS]
+    if mode == "query":
+        text = _DIRECTIVE.sub(r"\1 ", text)
+    return " ".join(text.split())

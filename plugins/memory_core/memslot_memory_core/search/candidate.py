@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
-from memslot.retrieval import DateRange, QueryTerms, UserLine, WeightedTerm, find_dates, script_of
+from memslot.retrieval import ENGLISH, DateRange, QueryTerms, WeightedTerm, find_dates, script_of
 
 from memslot_memory_core.index.tokenizer import stems
 
@@ -17,10 +17,18 @@ if TYPE_CHECKING:
 _UNSPACED = frozenset({"han", "kana", "hangul", "thai", "lao", "khmer", "myanmar"})
 
 
+class UserLine(NamedTuple):
+    """The scores of one of the user's own lines in a transcript."""
+
+    text_score: float
+    z: float | None = None
+
+
 class Candidate(NamedTuple):
     """A chunk that may answer, with the exact score of both legs.
 
-    `text_r` is BM25 over all terms, 0 where none occurs; `cosine` is None where the chunk has no vector. `time` is
+    `text_r` is BM25 over all terms, 0 where none occurs. `z` is how much it stands out by meaning, itself or its best
+    part; None where it has no vector. `cosine` is that of the whole chunk, `part` that of its best part. `time` is
     when it was written, in seconds of the epoch, for dated notes and messages; None for what is always true.
     `user_lines` belongs to transcripts: None where that leg did not run, empty where the user says nothing.
     """
@@ -32,7 +40,9 @@ class Candidate(NamedTuple):
     end_line: int
     text: str
     text_r: float = 0.0
+    z: float | None = None
     cosine: float | None = None
+    part: float | None = None
     time: float | None = None
     user_lines: tuple[UserLine, ...] | None = None
 
@@ -46,16 +56,14 @@ class RankingQuery:
     """
 
     terms: tuple[WeightedTerm, ...]
-    phrases: tuple[tuple[str, str], ...] = ()
     sum_idf: float = 0.0
     dates: tuple[DateRange, ...] = ()
-    scripts: frozenset[str] = frozenset()
 
 
 def ranking_query(query: str, terms: QueryTerms, weighed: Weighed, today: date | None = None) -> RankingQuery:
     """Prepare a query whose terms the keyword index has weighed."""
     dates, rest = find_dates(query, today or date.today())
-    said = set(stems(rest)) if dates else None
+    said = set(stems(rest, ENGLISH)) if dates else None  # as a query's terms are
     written = {term.stem: term for term in terms.terms}
     asked = []
     for stem in weighed.idf:
@@ -70,22 +78,20 @@ def ranking_query(query: str, terms: QueryTerms, weighed: Weighed, today: date |
                 term.word if term else stem,
                 math.sqrt(rarity),
                 rarity,
-                has_meaning=term is not None and term.script == "latin" and not term.number,
                 is_pair=script_of(stem) in _UNSPACED,
                 is_known=frequency > 0,
                 share=weighed.shares.get(stem, 1.0),
+                forms=weighed.forms_of(stem),
             )
         )
     for hint, frequency in weighed.hints.items():
         if said is None or hint in said:
             rarity = _rarity(weighed.rows, frequency)
             weight = math.sqrt(rarity)
-            asked.append(WeightedTerm(hint, hint, weight, rarity, has_meaning=False, is_pair=True, share=0.0))
+            asked.append(WeightedTerm(hint, hint, weight, rarity, is_pair=True, share=0.0))
     if not asked:  # the question is nothing but a date
-        asked = [WeightedTerm(stem, stem, 1.0, 1.0, has_meaning=False) for stem in weighed.idf]
-    kept = {term.stem for term in asked}
-    phrases = tuple(pair for pair in terms.phrases if kept.issuperset(pair))
-    return RankingQuery(tuple(asked), phrases, weighed.sum_idf, dates, terms.scripts)
+        asked = [WeightedTerm(stem, stem, 1.0, 1.0) for stem in weighed.idf]
+    return RankingQuery(tuple(asked), weighed.sum_idf, dates)
 
 
 def _rarity(rows: int, frequency: int) -> float:

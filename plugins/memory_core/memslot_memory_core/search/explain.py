@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 SHOWN = "shown"
-KEPT_FOR_ITS_WORDS = "below minScore, kept for its rare words"
+WEAK = "shown as a weak match"
 BELOW_MIN_SCORE = "below minScore"
 BEYOND_MAX_RESULTS = "beyond maxResults"
 """What became of a candidate."""
@@ -17,8 +17,8 @@ BEYOND_MAX_RESULTS = "beyond maxResults"
 class Explanation:
     """All that went into one candidate's score, and what became of it.
 
-    Ranks count from 1 and are None where a leg did not find the candidate. `line` to `date` are None where the
-    candidate was not looked at closer, `date` also where the question names none.
+    Ranks count from 1 and are None where a leg did not find the candidate. `z` is how much it stands out by meaning.
+    `line` and `window` are None where the candidate was not looked at closer, `date` where the question names none.
     """
 
     id: int
@@ -29,13 +29,14 @@ class Explanation:
     outcome: str
     text_score: float
     text_rank: int | None
-    vector_score: float | None
-    vector_rank: int | None
-    fused: float
+    z: float | None
+    z_rank: int | None
+    cosine: float | None
+    part_cosine: float | None
+    words: float
+    relevance: float
     line: float | None = None
     window: float | None = None
-    phrase: float | None = None
-    label: bool | None = None
     date: float | None = None
     decay: float = 1.0
     mmr_penalty: float = 0.0
@@ -50,13 +51,14 @@ class Explanation:
             "outcome": self.outcome,
             "textScore": _short(self.text_score),
             "textRank": self.text_rank,
-            "vectorScore": _short(self.vector_score),
-            "vectorRank": self.vector_rank,
-            "fusedScore": _short(self.fused),
+            "z": _short(self.z),
+            "zRank": self.z_rank,
+            "vectorScore": _short(self.cosine),
+            "partScore": _short(self.part_cosine),
+            "words": _short(self.words),
+            "relevance": _short(self.relevance),
             "bestLine": _short(self.line),
             "bestWindow": _short(self.window),
-            "phrase": _short(self.phrase),
-            "label": self.label,
             "date": _short(self.date),
             "decay": _short(self.decay),
             "mmrPenalty": _short(self.mmr_penalty),
@@ -65,20 +67,20 @@ class Explanation:
 
 _COLUMNS = (
     ("score", "score", ""),
-    ("what became of it", "outcome", ""),
-    ("words", "textScore", "textRank"),
-    ("meaning", "vectorScore", "vectorRank"),
-    ("both", "fusedScore", ""),
+    ("outcome", "outcome", ""),
+    ("keywords", "textScore", "textRank"),
+    ("meaning (z)", "z", "zRank"),
+    ("cosine", "vectorScore", ""),
+    ("best part", "partScore", ""),
     ("best line", "bestLine", ""),
     ("best passage", "bestWindow", ""),
-    ("phrase", "phrase", ""),
-    ("label", "label", ""),
+    ("relevance", "relevance", ""),
     ("date", "date", ""),
     ("age factor", "decay", ""),
     ("repetition", "mmrPenalty", ""),
 )
 """Heading, key of the value, and key of its rank."""
-_SAYS_NOTHING = {"decay": 1.0, "mmrPenalty": 0.0, "phrase": 0.0, "label": False}
+_SAYS_NOTHING = {"decay": 1.0, "mmrPenalty": 0.0}
 
 
 def explain_table(explained: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:

@@ -27,6 +27,10 @@ TRANSCRIPT = (".jsonl",)
 _UNSAFE = "[\x00-\x1f\x7f-\x9f\\\\\u2028\u2029\ud800-\udfff]"
 
 
+MAX_NOTE_CHARS = 20_000
+"""The longest text that is added to a note at once."""
+
+
 class ExtraPathLike(Protocol):
     """An entry of `memorySearch.extraPaths` that also says which files below it are meant."""
 

@@ -7,7 +7,6 @@ from codecs import BOM_UTF8
 from typing import TYPE_CHECKING
 
 from memslot_memory_core.sources.files import note_unread_file
-from memslot_memory_core.sources.text import open_source
 
 if TYPE_CHECKING:
     from memslot_memory_core.sources.files import Discovery, SourceFile
@@ -50,6 +49,8 @@ class WorkspaceTranscripts:
         return found
 
     def _belongs(self, file: SourceFile) -> bool:
+        from memslot_memory_core.sources.text import open_source
+
         opened = open_source(file)
         if opened is None:
             return False

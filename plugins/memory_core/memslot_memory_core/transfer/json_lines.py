@@ -10,8 +10,8 @@ from typing import Any, BinaryIO
 
 from memslot import MemslotError
 
+from memslot_memory_core.transfer.destinations import SESSIONS
 from memslot_memory_core.transfer.item import MAX_FILE_BYTES, MAX_FILES, Item, Unusable, sha256, usable_mtime
-from memslot_memory_core.transfer.naming import SESSIONS
 
 _MAX_LINE_BYTES = 2 * MAX_FILE_BYTES
 """Escapes and base64 make a file longer; more than twice as long, hardly ever."""

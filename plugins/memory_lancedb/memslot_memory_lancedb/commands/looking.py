@@ -12,6 +12,7 @@ from memslot_memory_lancedb.memories import CATEGORIES, Remembered
 from memslot_memory_lancedb.memory import LanceMemory
 from memslot_memory_lancedb.overview import Overview, overview_of
 from memslot_memory_lancedb.settings import Settings
+from memslot_memory_lancedb.store.growth import WORDS_FROM_ROWS
 
 SHOWN_CHARS = 100
 
@@ -37,20 +38,24 @@ def add_commands(group: click.Group, memory: LanceMemory, settings: Settings) ->
     @click.option("-n", "--limit", type=click.IntRange(1, 200), default=5, show_default=True, help="How many.")
     @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
     def search(query: str, limit: int, as_json: bool) -> None:
-        """Find memories that fit QUERY, best first, with their scores."""
+        """Find memories that fit QUERY, best first, with their relevance and their scores."""
+        from memslot.retrieval import WEAK_SCORE
+
         recalled = memory.recalling.find(query, limit)
-        floor = memory.noise.floor if recalled.found else None
         if as_json:
-            results = [{**each.memory.to_json(), "score": each.score, "match": each.by} for each in recalled.found]
-            told: dict[str, Any] = {"mode": recalled.mode, "floor": floor, "results": results}
+            results = [{**each.memory.to_json(), **each.to_json()} for each in recalled.found]
+            told: dict[str, Any] = {"mode": recalled.mode, "floor": WEAK_SCORE, "results": results}
             print_json({**told, "warning": recalled.warning, "action": recalled.action})
             return
         if recalled.warning:
             say_warning(recalled.warning + (f"; {recalled.action}" if recalled.action else ""))
-        rows = [[f"{each.score:.3f}", *_row(each.memory)] for each in recalled.found]
-        print_table(["score", "id", "created", "category", "text"], rows)
-        if floor is not None and recalled.mode != "words":
-            say(f"Before a prompt only those that score at least {floor:.3f} are put.")
+        rows = [
+            [f"{each.relevance:.3f}", f"{each.score:.3f}", "+".join(each.found_by), *_row(each.memory)]
+            for each in recalled.found
+        ]
+        print_table(["relevance", "score", "found by", "id", "created", "category", "text"], rows)
+        if recalled.found:
+            say(f"Before a prompt only those with a relevance of at least {WEAK_SCORE} are put.")
 
     @group.command()
     @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -142,6 +147,8 @@ def _stats_json(seen: Overview) -> dict[str, Any]:
         "agent": seen.agent,
         "memories": seen.memories,
         "categories": seen.categories,
+        "withWords": seen.with_words,
+        "withVector": seen.memories - seen.without_vector,
         "withoutVector": seen.without_vector,
         "waitingForVector": seen.waiting,
         "embedder": seen.embedder,
@@ -152,21 +159,23 @@ def _stats_json(seen: Overview) -> dict[str, Any]:
         "bytes": seen.size,
         "indexed": seen.indexed,
         "indexFrom": seen.index_from,
-        "floor": seen.floor,
+        "wordsIndexed": seen.words_indexed,
     }
 
 
 def _stats_pairs(seen: Overview) -> list[tuple[str, object]]:
     categories = ", ".join(f"{name} {number}" for name, number in seen.categories.items())
-    search = "by index" if seen.indexed else f"by looking at every vector (an index from {seen.index_from} memories on)"
+    vectors = "by index" if seen.indexed else f"looking at every one (an index from {seen.index_from} memories on)"
+    words = "by index" if seen.words_indexed else f"looking at every one (an index from {WORDS_FROM_ROWS} memories on)"
     return [
         ("store", seen.location),
         ("agent", seen.agent),
         ("memories", f"{seen.memories}" + (f" ({categories})" if categories else "")),
-        ("without vector", seen.without_vector or None),
+        ("with words", seen.with_words),
+        ("with vectors", seen.memories - seen.without_vector),
         ("embedder", seen.embedder),
-        ("searched", search if seen.index_from else "by words"),
-        ("floor", f"{seen.floor:.3f}" if seen.floor is not None else None),
+        ("words", words),
+        ("vectors", vectors if seen.index_from else None),
         ("files", seen.files),
         ("bytes", seen.size),
         ("versions", seen.versions),

@@ -9,8 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from memslot import EmbeddingCancelledError, EmbeddingPipeline, MemslotError, SearchAdvice, Selection, one_line
-from memslot.retrieval import is_foreign
+from memslot import EmbeddingCancelledError, EmbeddingPipeline, MemslotError, Selection, one_line
 
 from memslot_memory_lancedb.embedding.identity import Identity
 
@@ -72,8 +71,6 @@ class Embedder:
         pipeline = self._ready()
         if pipeline is None:
             return Embedded(None, self.problem or "no embedding provider is in use")
-        if self._is_foreign(text):
-            return Embedded(None, f"{pipeline.provider.id} does not know this script")
         until = time.monotonic() + seconds
         try:
             row = pipeline.embed_query(text, cancelled=lambda: time.monotonic() > until)
@@ -99,27 +96,23 @@ class Embedder:
         pipeline = self._ready()
         if pipeline is None:
             raise MemslotError(self.problem or "no embedding provider is in use")
-        known = [number for number, text in enumerate(texts) if not self._is_foreign(text)]
         until = time.monotonic() + seconds if seconds is not None else math.inf
 
         def must_stop() -> bool:
             return time.monotonic() > until or (cancelled is not None and cancelled.is_set())
 
         try:
-            rows = pipeline.embed_documents([texts[n] for n in known], progress=progress, cancelled=must_stop)
+            rows = pipeline.embed_documents(texts, progress=progress, cancelled=must_stop)
         except MemslotError as error:
             if cancelled is not None and cancelled.is_set():
                 raise
             raise MemslotError(self._failed(pipeline, error, seconds)) from error
         self.fault = None
-        vectors: list[Vector | None] = [None] * len(texts)
-        for number, row in zip(known, rows, strict=True):
-            vectors[number] = None if pipeline.is_zero(row) else row
-        return vectors
+        return [None if pipeline.is_zero(row) else row for row in rows]
 
     def _failed(self, pipeline: EmbeddingPipeline, error: MemslotError, seconds: float | None) -> str:
         late = isinstance(error, EmbeddingCancelledError) and seconds is not None and not self._closed
-        why = f"no answer within {seconds:g} s" if late else str(error)
+        why = f"no answer within {round(seconds or 0.0, 1):g} s" if late else str(error)
         self.fault = one_line(f"the embedder {pipeline.provider.id} failed: {why}")
         return self.fault
 
@@ -128,11 +121,6 @@ class Embedder:
         self._closed = True
         if self._pipeline is not None:
             self._pipeline.close()
-
-    def _is_foreign(self, text: str) -> bool:
-        pipeline = self._pipeline
-        advice = getattr(pipeline.provider, "advice", None) if pipeline is not None else None
-        return isinstance(advice, SearchAdvice) and is_foreign(text, advice.scripts)
 
     def _ready(self) -> EmbeddingPipeline | None:
         with self._lock:

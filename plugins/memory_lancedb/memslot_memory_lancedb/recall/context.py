@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from memslot import SingleFlight, StillRunningError, fence, one_line, redact
 
 from memslot_memory_lancedb.memories import Found
-from memslot_memory_lancedb.recall.finding import Recalled, Recalling
-from memslot_memory_lancedb.recall.noise import NoiseLevel
+from memslot_memory_lancedb.recall.finding import Recalling, clean_query
 from memslot_memory_lancedb.recall.trivial import is_trivial
 from memslot_memory_lancedb.scores import FLOOR
 
-WORDS_FLOOR = 0.3
-"""The share of a prompt's words that a memory without a vector must hold."""
 _FOR_THE_EMBEDDER = 0.6
 """The part of the time that the embedder may take; the rest is for searching by words without it."""
-_CONSIDERED = 4
-"""Times the number shown: what is below the floor falls out."""
+_ROOM = 100_000
 logger = logging.getLogger("memslot.plugin.memory-lancedb")
 
 
@@ -38,13 +35,11 @@ class AutoRecall:
     def __init__(
         self,
         recalling: Recalling,
-        noise: NoiseLevel,
         limits: RecallLimits = RecallLimits(),
         prepare: Callable[[], bool] = lambda: True,
         tell: Callable[[str], None] = lambda problem: None,
     ) -> None:
         self._recalling = recalling
-        self._noise = noise
         self._limits = limits
         self._prepare = prepare
         self._tell = tell
@@ -69,17 +64,19 @@ class AutoRecall:
         self.problem = None
         if self._recalling.fault is not None:  # the status tells it as the embedder's
             self._warn(f"recalled by words only: {self._recalling.fault}")
-        return fence((redact(each.memory.text) for each in found), max_chars=self._limits.max_chars)
+        return _fenced([redact(each.memory.text) for each in found], self._limits.max_chars)
 
     def _relevant(self, prompt: str) -> list[Found]:
-        seconds = self._limits.seconds * _FOR_THE_EMBEDDER
-        recalled: Recalled = self._recalling.find(prompt, self._limits.count * _CONSIDERED, seconds)
-        if not recalled.found:
-            return []
-        # Measured only where it is needed: a first measurement asks the embedder.
-        noise = self._noise.floor if any(each.by == "meaning" for each in recalled.found) else FLOOR
-        floors = {"meaning": noise, "words": WORDS_FLOOR}
-        return [each for each in recalled.found if each.score >= floors[each.by]][: self._limits.count]
+        """The memories that any sentence of the prompt asks for; none that is a weak match."""
+        from memslot.retrieval import WEAK_SCORE, prompt_queries
+
+        queries = prompt_queries(clean_query(prompt))
+        recalled = self._recalling.find_any(queries, self._limits.count, self._limits.seconds * _FOR_THE_EMBEDDER)
+        return [
+            each
+            for each in recalled.found
+            if each.relevance >= WEAK_SCORE and (each.score >= FLOOR or not each.compared)
+        ]
 
     def _give_up(self, problem: str) -> str:
         self.problem = one_line(problem)
@@ -89,3 +86,21 @@ class AutoRecall:
     def _warn(self, problem: str) -> None:
         logger.warning("%s", problem)
         self._tell(problem)
+
+
+def _fenced(texts: Sequence[str], max_chars: int) -> str:
+    """The texts in their fence, each once: whole, or as many of its lines as there is room for."""
+    kept: list[str] = []
+    for text in dict.fromkeys(texts):
+        lines = [line for line in text.split("\n") if line.strip()]
+
+        def is_cut(count: int, lines: Sequence[str] = lines) -> bool:
+            parts = [*kept, "\n".join(lines[:count])]
+            return len(fence(parts, max_chars=max_chars)) < len(fence(parts, max_chars=max_chars + _ROOM))
+
+        most = bisect_left(range(1, len(lines) + 1), True, key=is_cut)
+        if most:
+            kept.append("\n".join(lines[:most]))
+    block = fence(kept, max_chars=max_chars)
+    # One line alone may be too long.
+    return block or fence(texts[:1], max_chars=max_chars)

@@ -10,10 +10,16 @@ from typing import Any
 
 from memslot_memory_lancedb.embedding.identity import Identity
 from memslot_memory_lancedb.store.database import Database
-from memslot_memory_lancedb.store.purge import compact, rewrite_around_removed, wait_for_writers, was_forgotten
+from memslot_memory_lancedb.store.purge import (
+    compact,
+    rewrite_around_removed,
+    wait_for_writers,
+    was_forgotten,
+)
 from memslot_memory_lancedb.store.store import MemoryStore
 from memslot_memory_lancedb.store.table import MemoryTable
 from memslot_memory_lancedb.store.versions import list_versions
+from memslot_memory_lancedb.store.words import WORDS_INDEX, fill_stems, make_words_index
 
 INDEX_FROM_NUMBERS = 2_000_000
 """Rows times dimensions from which on a search by index is quicker than one that looks at every vector."""
@@ -23,6 +29,8 @@ SMALL_FILES = 64
 """So many files of few rows make every search slower than putting them together would take."""
 REINDEX_SHARE = 0.2
 """Rows outside the index are found by looking at each: no more of them than this share."""
+WORDS_FROM_ROWS = 1_000
+"""Rows from which on a full-text index is quicker than reading the stems of every row."""
 VECTOR_INDEX = "vector_idx"
 
 Say = Callable[[str], None]
@@ -51,8 +59,8 @@ def count_files(table: MemoryTable, database: Database) -> int:
     return number
 
 
-def has_index(table: MemoryTable, database: Database) -> bool:
-    return any(each.name == VECTOR_INDEX for each in database.attempt(table.handle.list_indices))
+def has_index(table: MemoryTable, database: Database, name: str = VECTOR_INDEX) -> bool:
+    return any(each.name == name for each in database.attempt(table.handle.list_indices))
 
 
 def is_compaction_due(table: MemoryTable, database: Database) -> bool:
@@ -63,22 +71,41 @@ def is_compaction_due(table: MemoryTable, database: Database) -> bool:
 
 def is_index_due(table: MemoryTable, database: Database) -> bool:
     """Whether an index is missing, or has grown old."""
-    identity = table.generation.identity
-    if identity is None or not wants_index(table.count(), identity.dims):
-        return False
-    if not has_index(table, database):
-        return True
-    stats = database.attempt(lambda: table.handle.index_stats(VECTOR_INDEX))
-    return stats is not None and stats.num_unindexed_rows > REINDEX_SHARE * max(1, stats.num_indexed_rows)
+    return bool(_due_indices(table, database))
 
 
 def make_index(table: MemoryTable, database: Database) -> None:
-    """Index the vectors, and what queries ask for beside them. Rows that come later are found without it."""
+    """Build the indices that are due. Rows that come later are found without them."""
+    due = _due_indices(table, database)
+    if VECTOR_INDEX in due:
+        make_vector_index(table, database)
+    if WORDS_INDEX in due:
+        make_words_index(table, database)
+
+
+def make_vector_index(table: MemoryTable, database: Database) -> None:
+    """Index the vectors, and what queries ask for beside them."""
     from lancedb.index import Bitmap, BTree, IvfSq
 
-    database.attempt(lambda: table.handle.create_index("vector", config=IvfSq(distance_type="l2"), name=VECTOR_INDEX))
+    config = IvfSq(distance_type="l2")
+    database.attempt(lambda: table.handle.create_index("vector", config=config, name=VECTOR_INDEX))
     database.attempt(lambda: table.handle.create_index("agentId", config=Bitmap()))
     database.attempt(lambda: table.handle.create_index("id", config=BTree()))
+
+
+def _due_indices(table: MemoryTable, database: Database) -> list[str]:
+    rows, identity = table.count(), table.generation.identity
+    wanted = [VECTOR_INDEX] if identity is not None and wants_index(rows, identity.dims) else []
+    if rows >= WORDS_FROM_ROWS and table.has_stems:
+        wanted.append(WORDS_INDEX)
+    return [name for name in wanted if _is_missing_or_old(table, database, name)]
+
+
+def _is_missing_or_old(table: MemoryTable, database: Database, name: str) -> bool:
+    if not has_index(table, database, name):
+        return True
+    stats = database.attempt(lambda: table.handle.index_stats(name))
+    return stats is not None and stats.num_unindexed_rows > REINDEX_SHARE * max(1, stats.num_indexed_rows)
 
 
 def optimize(
@@ -93,6 +120,7 @@ def optimize(
     table, database = store.live(), store.database
     if table is None:
         return None
+    fill_stems(table)
     before = list_versions(table, database)
     files_before = count_files(table, database)
     if purge is None:

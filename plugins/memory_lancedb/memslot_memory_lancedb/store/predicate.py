@@ -9,6 +9,7 @@ from memslot_memory_lancedb.errors import StoreError
 
 VECTORLESS = "`vector` IS NULL"
 WAITING = "`embedder` = ''"
+WORDLESS = "`stems` IS NULL"
 
 
 def quoted(text: str) -> str:

@@ -12,6 +12,7 @@ from memslot_memory_lancedb.store.database import Database
 from memslot_memory_lancedb.store.store import MemoryStore
 from memslot_memory_lancedb.store.table import FRAGMENT_BITS, MemoryTable
 from memslot_memory_lancedb.store.versions import Version, list_versions
+from memslot_memory_lancedb.store.words import has_words_index, make_words_index
 
 GRACE_SECONDS = 5.0
 """Versions younger than this are never removed: a writer that began on one could no longer tell that somebody else
@@ -102,3 +103,5 @@ def rewrite_around_removed(table: MemoryTable, database: Database) -> None:
             table.handle.update, where=table.owner.where(*condition), values_sql={"importance": "importance"}
         )
         database.attempt(touch)
+    if has_words_index(table, database):  # it may still list the words of what was removed
+        make_words_index(table, database)

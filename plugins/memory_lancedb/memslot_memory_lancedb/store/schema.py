@@ -28,7 +28,9 @@ COLUMNS = (
     "message",
     "embedder",
 )
-"""All but the vector, which is many times as large as the rest and seldom asked for."""
+"""All but what searches go by: the vector is many times as large as the rest and seldom asked for."""
+STEMS = "stems"
+"""The column of words: those of the text as `index_stems` gives them. Null in a row that an older version wrote."""
 
 
 def make_schema(owner: Owner, generation: int, identity: Identity | None) -> Any:
@@ -48,6 +50,7 @@ def make_schema(owner: Owner, generation: int, identity: Identity | None) -> Any
         pyarrow.field("session", pyarrow.string(), nullable=False),
         pyarrow.field("message", pyarrow.string(), nullable=False),
         pyarrow.field("embedder", pyarrow.string(), nullable=False),
+        stems_field(),
     ]
     about = {
         "agentId": owner.agent_id,
@@ -55,6 +58,12 @@ def make_schema(owner: Owner, generation: int, identity: Identity | None) -> Any
         "identity": identity.to_json() if identity is not None else None,
     }
     return pyarrow.schema(fields, metadata={METADATA_KEY: json.dumps(about).encode()})
+
+
+def stems_field() -> Any:
+    import pyarrow
+
+    return pyarrow.field(STEMS, pyarrow.string())
 
 
 def read_metadata(schema: Any) -> Mapping[str, Any]:
@@ -69,6 +78,7 @@ def read_metadata(schema: Any) -> Mapping[str, Any]:
 def to_arrow(owner: Owner, schema: Any, memories: Sequence[Remembered], vectors: Sequence[Vector | None]) -> Any:
     """Rows for `add` or `merge_insert`; None is a memory without a vector."""
     import pyarrow
+    from memslot.retrieval import index_stems
 
     columns = {
         "id": [each.id for each in memories],
@@ -83,6 +93,8 @@ def to_arrow(owner: Owner, schema: Any, memories: Sequence[Remembered], vectors:
         "message": [each.origin.message for each in memories],
         "embedder": [each.embedder for each in memories],
     }
+    if STEMS in schema.names:
+        columns[STEMS] = [index_stems(each.text) for each in memories]
     return pyarrow.table(columns, schema=schema)
 
 
@@ -98,6 +110,16 @@ def _vector_column(schema: Any, vectors: Sequence[Vector | None]) -> Any:
             block[number] = vector
     missing = pyarrow.array([vector is None for vector in vectors], type=pyarrow.bool_())
     return pyarrow.FixedSizeListArray.from_arrays(block.ravel(), dims, mask=missing)
+
+
+def vectors_in(column: Any) -> list[Vector | None]:
+    """The vectors of a column of Arrow's, without a Python number for each of theirs."""
+    import numpy
+
+    dims = column.type.list_size
+    filled = numpy.concatenate([chunk.flatten().to_numpy() for chunk in column.chunks] or [numpy.zeros(0)])
+    rows = iter(filled.astype(numpy.float32, copy=False).reshape(-1, dims))
+    return [next(rows) if is_there else None for is_there in column.is_valid().to_pylist()]
 
 
 def from_row(owner: Owner, row: Mapping[str, Any]) -> Remembered | None:

@@ -173,10 +173,14 @@ class MemoryStore:
             table = now
         raise StoreError(f"{self.database.place} changed its table {_MOVES} times during one write; try again")
 
-    def close(self) -> None:
-        """Let go of handles; the next use opens them anew."""
+    def reopen(self) -> None:
+        """Open the live table anew at its next use."""
         with self._lock:
             self._table = None
+
+    def close(self) -> None:
+        """Let go of handles; the next use opens them anew."""
+        self.reopen()
         self.catalogue.forget_handle()
         self.database.close()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -11,8 +12,8 @@ from memslot_memory_lancedb.memories import Remembered
 from memslot_memory_lancedb.store.catalogue import Generation
 from memslot_memory_lancedb.store.database import Database
 from memslot_memory_lancedb.store.faults import told_plainly
-from memslot_memory_lancedb.store.predicate import VECTORLESS, Owner, has_any_id, has_id, quoted
-from memslot_memory_lancedb.store.schema import COLUMNS, from_row, to_arrow
+from memslot_memory_lancedb.store.predicate import VECTORLESS, WORDLESS, Owner, has_any_id, has_id, quoted
+from memslot_memory_lancedb.store.schema import COLUMNS, STEMS, from_row, stems_field, to_arrow, vectors_in
 
 if TYPE_CHECKING:
     from memslot_memory_lancedb.store.schema import Vector
@@ -23,8 +24,19 @@ FRAGMENT_BITS = 32
 PROBED_PARTITIONS = 24
 REFINED = 10
 """An index stores rounded numbers: for each result wanted, this many are compared by their full vectors."""
+MOST_WORDLESS = 20_000
+"""Rows without stems that a search reads and stems by itself: a store that cannot be written never gets them."""
 _SCANNED_AT_ONCE = 5000
 _NAMED_AT_ONCE = 500
+
+
+@dataclass(frozen=True, eq=False)
+class SearchRow:
+    """A memory with what a search goes by: the stems of its text and its vector, if it has one."""
+
+    memory: Remembered
+    stems: str
+    vector: Vector | None
 
 
 class MemoryTable:
@@ -37,6 +49,7 @@ class MemoryTable:
         self._database = database
         self._schema = handle.schema
         self._vectorless: tuple[int, int] | None = None
+        self._wordless: tuple[int, tuple[SearchRow, ...]] | None = None
 
     # Reading
 
@@ -57,6 +70,80 @@ class MemoryTable:
             if memory is not None:
                 found.setdefault(memory.id, (memory, row["_distance"]))
         return list(found.values())
+
+    def near(self, vector: Vector, limit: int) -> list[SearchRow]:
+        """The rows nearest to a vector of length 1, nearest first."""
+        query = (
+            self.handle.search(vector, vector_column_name="vector")
+            .distance_type("l2")
+            .nprobes(PROBED_PARTITIONS)
+            .refine_factor(REFINED)
+        )
+        return self._search_rows(query, limit)
+
+    def holding(self, stems: Sequence[str], limit: int) -> list[SearchRow]:
+        """The rows that hold any of the stems, best first by BM25; rows that no index covers yet are found as well."""
+        if not stems or not self.has_stems:
+            return []
+        query = self.handle.search(" ".join(stems), query_type="fts", fts_columns=STEMS)
+        return self._search_rows(query, limit)
+
+    def wordless(self) -> tuple[SearchRow, ...]:
+        """The rows whose stems are not stored, with stems; read again only when something was written."""
+        from memslot.retrieval import index_stems
+
+        version = self.version
+        if self._wordless is None or self._wordless[0] != version:
+            conditions = [WORDLESS] if self.has_stems else []
+            rows = self._search_rows(self.handle.search(), MOST_WORDLESS, *conditions)
+            stemmed = (SearchRow(row.memory, index_stems(row.memory.text), row.vector) for row in rows)
+            self._wordless = (version, tuple(stemmed))
+        return self._wordless[1]
+
+    def count_wordless(self) -> int:
+        """How many rows have no stems stored."""
+        return self.count(*([WORDLESS] if self.has_stems else []))
+
+    def sample_vectors(self, size: int) -> list[Vector]:
+        """Vectors of rows that are evenly spread over the table."""
+        count: int = self._database.attempt(self.handle.count_rows)
+        step = max(1.0, count / size)
+        places = [int(number * step) for number in range(min(size, count))]
+        if not places:
+            return []
+        query = self.handle.take_offsets(places).select(["agentId", "vector"])
+        rows = self._database.attempt(query.to_arrow)
+        owners = rows["agentId"].to_pylist()
+        pairs = zip(owners, vectors_in(rows["vector"]), strict=True)
+        return [vector for owner, vector in pairs if owner == self.owner.agent_id and vector is not None]
+
+    def sample_stems(self, size: int) -> list[str]:
+        """The stems of up to `size` rows, those that are stored."""
+        if not self.has_stems:
+            return []
+        query = self.handle.search().where(self.owner.where(f"NOT ({WORDLESS})")).select([STEMS]).limit(size)
+        stems: list[str] = self._database.attempt(query.to_arrow)[STEMS].to_pylist()
+        return stems
+
+    @property
+    def has_stems(self) -> bool:
+        """Whether the table has the column of words: one of an older version gets it later, from any process."""
+        if STEMS not in self._schema.names:
+            self._schema = self._database.attempt(lambda: self.handle.schema)
+        return STEMS in self._schema.names
+
+    def _search_rows(self, query: Any, limit: int, *conditions: str) -> list[SearchRow]:
+        wanted = [*COLUMNS, "vector", *([STEMS] if self.has_stems else [])]
+        query = query.where(self.owner.where(*conditions)).select(wanted).limit(limit)
+        found = self._database.attempt(query.to_arrow)
+        rows = zip(found.select([*wanted[: len(COLUMNS)]]).to_pylist(), vectors_in(found["vector"]), strict=True)
+        stems = found[STEMS].to_pylist() if self.has_stems else [None] * found.num_rows
+        searched: dict[str, SearchRow] = {}
+        for (row, vector), words in zip(rows, stems, strict=True):
+            memory = from_row(self.owner, row)
+            if memory is not None:
+                searched.setdefault(memory.id, SearchRow(memory, words or "", vector))
+        return list(searched.values())
 
     def get(self, memory_id: str) -> Remembered | None:
         return next(iter(self.read(has_id(memory_id), limit=1)), None)
@@ -146,7 +233,7 @@ class MemoryTable:
 
     def add(self, memories: Sequence[Remembered], vectors: Sequence[Vector | None]) -> None:
         """Put memories in, all or none."""
-        rows = to_arrow(self.owner, self._schema, memories, vectors)
+        rows = self._arrow(memories, vectors)
         # Tried again by id: an attempt that failed may have got as far as to write the rows.
         version = self._database.attempt(lambda: self.handle.add(rows), lambda: self._merge(rows)).version
         counted = self._vectorless
@@ -157,12 +244,12 @@ class MemoryTable:
         """Put memories in, in place of those with the same ids; all or none. Doing it twice changes nothing."""
         if not memories:
             return
-        rows = to_arrow(self.owner, self._schema, memories, vectors)
+        rows = self._arrow(memories, vectors)
         self._database.attempt(lambda: self._merge(rows))
 
     def refresh(self, memories: Sequence[Remembered], vectors: Sequence[Vector | None]) -> None:
         """Give memories their vectors, but only where they are still there and unchanged."""
-        rows = to_arrow(self.owner, self._schema, memories, vectors)
+        rows = self._arrow(memories, vectors)
         same = "target.`updatedAt` = source.`updatedAt` AND target.`text` = source.`text`"
         merge = self.handle.merge_insert("id").when_matched_update_all(where=same)
         self._database.attempt(lambda: merge.execute(rows, on_bad_vectors="null"))
@@ -177,6 +264,10 @@ class MemoryTable:
             "updatedAt": memory.changed_at,
             "embedder": memory.embedder,
         }
+        if self.has_stems:
+            from memslot.retrieval import index_stems
+
+            values[STEMS] = index_stems(memory.text)
         where = self.owner.where(has_id(memory.id), f"`updatedAt` = {_moment(was.changed_at)}")
         result = self._database.attempt(lambda: self.handle.update(where=where, values=values))
         return bool(result.rows_updated)
@@ -188,6 +279,40 @@ class MemoryTable:
             where = self.owner.where(has_any_id(ids[start : start + _NAMED_AT_ONCE]))
             removed += self._database.attempt(partial(self.handle.delete, where)).num_deleted_rows
         return removed
+
+    def add_stems_column(self) -> None:
+        """Give a table of an older version the column of words, empty; also where another process does the same."""
+
+        def add() -> None:
+            if STEMS not in self.handle.schema.names:
+                try:
+                    self.handle.add_columns(stems_field())
+                except ValueError as error:
+                    if "already exists" not in str(error):
+                        raise
+
+        self._database.attempt(add)
+        self._schema = self._database.attempt(lambda: self.handle.schema)
+
+    def fill_stems(self, memories: Sequence[Remembered]) -> None:
+        """Store the stems of memories whose text is still the same."""
+        import pyarrow  # type: ignore[import-untyped]
+        from memslot.retrieval import index_stems
+
+        rows = pyarrow.table(
+            {
+                "id": [each.id for each in memories],
+                "text": [each.text for each in memories],
+                STEMS: [index_stems(each.text) for each in memories],
+            }
+        )
+        same = f"target.`text` = source.`text` AND target.`agentId` = {quoted(self.owner.agent_id)}"
+        merge = self.handle.merge_insert("id").when_matched_update_all(where=same)
+        self._database.attempt(lambda: merge.execute(rows))
+
+    def _arrow(self, memories: Sequence[Remembered], vectors: Sequence[Vector | None]) -> Any:
+        _ = self.has_stems  # another process may have added the column
+        return to_arrow(self.owner, self._schema, memories, vectors)
 
     def _merge(self, rows: Any) -> Any:
         merge = self.handle.merge_insert("id").when_matched_update_all().when_not_matched_insert_all()

@@ -9,6 +9,7 @@ from typing import Any
 from memslot_memory_lancedb.errors import StoreError
 from memslot_memory_lancedb.store.store import MemoryStore
 from memslot_memory_lancedb.store.table import MemoryTable
+from memslot_memory_lancedb.store.words import fill_stems
 
 
 @dataclass(frozen=True)
@@ -57,4 +58,9 @@ def restore(store: MemoryStore, number: int) -> Version:
         raise StoreError(f"the table {table.generation.table} is gone; try again")
     store.database.attempt(lambda: handle.restore(number))
     store.writes += 1
+    # The version may be from before there was a column of words.
+    store.reopen()
+    restored = store.live()
+    if restored is not None:
+        fill_stems(restored)
     return versions[number]

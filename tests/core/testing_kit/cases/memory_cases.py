@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from memslot import EmbeddingPipeline, MemoryHit, MemorySearchOutcome, MemoryStatus, MemslotError, ProviderError
-from memslot.embeddings.retrying import RetryPolicy
+from memslot.embeddings.retries import RetryPolicy
 from memslot.testing import HashingProvider, MemoryContract
 
 

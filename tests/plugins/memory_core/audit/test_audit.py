@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from memslot_memory_core.audit.finding import KINDS, Finding
-from memslot_memory_core.audit.hiding import hide_secrets
-from memslot_memory_core.audit.looking import audit
-from memslot_memory_core.audit.notes import read_notes
+from memslot_memory_core.audit.findings import KINDS, Finding
+from memslot_memory_core.audit.notes import hide_secrets, read_notes
 from memslot_memory_core.audit.passages import passages_of
+from memslot_memory_core.audit.scan import audit
 
 TODAY = date(2026, 5, 1)
 BACKUP = "The backup runs every night at 2 on the large server in the cellar, and Anna gets a mail."

@@ -12,7 +12,7 @@ import apsw
 import pytest
 from memslot.testing.providers import HashingProvider
 from memslot_memory_core.index.report import SyncProgress
-from memslot_memory_core.index.vectors.loading import load
+from memslot_memory_core.index.vectors.extensions import load
 from memslot_memory_core.manager import MemoryManager
 
 
@@ -59,6 +59,8 @@ def say_one_row(file: Path) -> None:
         names = [name for (name,) in db.execute("SELECT name FROM pragma_index_list(?)", (table,))]
         rows = [(table, name, "1 1 1" if name else "1") for name in names or [None]]
         db.executemany("INSERT INTO sqlite_stat1 VALUES (?, ?, ?)", rows)
+    db.execute("ALTER TABLE generations DROP COLUMN part_vectors")
+    db.execute("ALTER TABLE spaces DROP COLUMN background")
     db.pragma("user_version", 1)
     db.close()
 

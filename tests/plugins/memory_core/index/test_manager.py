@@ -43,6 +43,31 @@ def test_a_search_never_waits_for_a_sync(make_manager: Any) -> None:
     assert manager.search("windmill", fresh_seconds=5.0).hits
 
 
+def test_a_look_that_finds_nothing_new_needs_no_lock(make_manager: Any) -> None:
+    writing = make_manager()
+    write(writing, "The lighthouse is red.\n")
+    time.sleep(0.1)  # a file that was written this moment is read once more
+    writing.sync()
+    reading = make_manager()
+    with writer_lock(writing.place.index_file, wait_seconds=0):
+        outcome = reading.search("lighthouse", fresh_seconds=5.0)
+        assert (len(outcome.hits), outcome.stale) == (1, None)
+        write(writing, "The windmill is white.\n", "memory/b.md")
+        assert "another process" in (reading.search("lighthouse", fresh_seconds=0.1).stale or "")
+    assert reading.search("windmill", fresh_seconds=5.0).hits
+
+
+def test_a_look_before_a_search_takes_up_files_that_are_gone(make_manager: Any) -> None:
+    manager = make_manager()
+    write(manager, "The lighthouse is red.\n")
+    write(manager, "The windmill is white.\n", "memory/b.md")
+    time.sleep(0.1)
+    manager.sync()
+    assert manager.search("windmill", fresh_seconds=5.0).hits
+    (manager.place.workspace / "memory" / "b.md").unlink()
+    assert not manager.search("windmill", fresh_seconds=5.0).hits
+
+
 def test_the_log_stays_between_syncs_that_find_nothing_and_goes_with_the_memory(make_manager: Any) -> None:
     manager = make_manager()
     write(manager, "The lighthouse is red.\n")
@@ -201,7 +226,7 @@ def test_what_nobody_thought_of_is_an_answer_and_no_exception(
     outcome = manager.search("lighthouse")
     assert outcome.mode == "unavailable"
     assert "division by zero" in (outcome.warning or "")
-    monkeypatch.setattr("memslot_memory_core.manager.look_over", fails)
+    monkeypatch.setattr("memslot_memory_core.health.look_over", fails)
     assert any("division by zero" in problem for problem in manager.status(deep=True).problems)
 
 

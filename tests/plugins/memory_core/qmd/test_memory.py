@@ -10,8 +10,7 @@ import pytest
 from memslot import Session
 from memslot_memory_core.qmd.errors import QmdError, QmdPathError, QmdTimeoutError
 from memslot_memory_core.qmd.home import QmdHome
-from memslot_memory_core.qmd.memory import QmdMemory
-from memslot_memory_core.qmd.query import plain_query
+from memslot_memory_core.qmd.memory import QmdMemory, plain_query
 from memslot_memory_core.qmd.settings import ExtraPath, Scope, ScopeRule
 
 from .conftest import Fake, MakeMemory

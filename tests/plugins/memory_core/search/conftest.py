@@ -21,7 +21,7 @@ def make_search() -> MakeSearch:
         query: str,
         texts: Sequence[str],
         *,
-        cosines: Sequence[float | None] | None = None,
+        zs: Sequence[float | None] | None = None,
         times: Sequence[float | None] | None = None,
         others: Sequence[str] = (),
     ) -> tuple[RankingQuery, list[Candidate]]:
@@ -39,7 +39,7 @@ def make_search() -> MakeSearch:
                 end_line=text.count("\n") + 1,
                 text=text,
                 text_r=r[number],
-                cosine=cosines[number] if cosines else None,
+                z=zs[number] if zs else None,
                 time=times[number] if times else None,
             )
             for number, text in enumerate(texts)

@@ -10,14 +10,14 @@ from datetime import datetime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from memslot.retrieval import WeightedTerm, Weights
+from memslot.retrieval import WEAK_SCORE, WeightedTerm, Weights
 from memslot_memory_core.search.candidate import Candidate, RankingQuery
 from memslot_memory_core.search.ranking import Ranked, RankingSettings, decay, rank
 from memslot_memory_core.sources.dates import time_of_note
 
 from .conftest import MakeSearch
 
-BOTH, WORDS, VECTORS = Weights(0.5, 0.5), Weights(0.0, 1.0), Weights(1.0, 0.0)
+BOTH, WORDS, MEANING = Weights(), Weights(1.0, 0.0), Weights(0.0, 1.0)
 DAY = 86_400.0
 FILLER = ["The weather was fine.", "Bread and milk.", "A walk by the sea.", "Called the plumber.", "Nothing new."] * 4
 
@@ -56,56 +56,53 @@ def test_a_date_that_no_note_is_near_changes_nothing(make_search: MakeSearch) ->
     assert plain.terms == dated.terms
 
 
-def test_a_question_about_something_else_gets_nothing(make_search: MakeSearch) -> None:
-    query, candidates = make_search(
-        "What is the spin of the Higgs boson?", FILLER[:5], cosines=[0.2, 0.1, 0.15, 0.0, -0.1], others=FILLER
-    )
+class TestWhatIsShown:
+    def test_a_question_about_something_else_gets_the_nearest_and_is_told_so(self, make_search: MakeSearch) -> None:
+        question = "What is the spin of the Higgs boson?"
+        query, candidates = make_search(question, FILLER[:5], zs=[0.9, 0.4, 0.1, -0.2, None], others=FILLER)
 
-    assert rank(candidates, query, RankingSettings(BOTH)).results == ()
+        ranked = rank(candidates, query, RankingSettings(compared=5))
 
+        assert _ids(ranked)[0] == 0
+        assert ranked.weak
+        assert {each.explanation.outcome for each in ranked.results} == {"shown as a weak match"}
 
-def test_a_full_match_scores_high(make_search: MakeSearch) -> None:
-    query, candidates = make_search(
-        "wifi password", ["wifi password: tulip-42", *FILLER[:4]], cosines=[0.7, 0.1, 0.1, 0.1, 0.1], others=FILLER
-    )
+    def test_what_comes_with_a_good_answer_is_shown_and_makes_it_no_weaker(self, make_search: MakeSearch) -> None:
+        texts = ["wifi password: tulip-42", *FILLER[:4]]
+        query, candidates = make_search("wifi password", texts, zs=[4.0, 0.5, 0.1, 0.1, 0.1], others=FILLER)
 
-    ranked = rank(candidates, query, RankingSettings(BOTH))
+        ranked = rank(candidates, query, RankingSettings(compared=5))
 
-    assert _ids(ranked) == [0]
-    assert ranked.results[0].score > 0.7
+        assert _ids(ranked)[0] == 0
+        assert len(ranked.results) == 5
+        assert not ranked.weak
+        assert ranked.results[0].score > 0.7
+        assert all(each.score < WEAK_SCORE for each in ranked.results[1:])
 
+    def test_a_floor_that_is_asked_for_cuts_each_result(self, make_search: MakeSearch) -> None:
+        texts = ["The zephyrine parcel.", "A parcel of bread.", "Milk."]
+        query, candidates = make_search("zephyrine parcel", texts, zs=[3.0, 1.0, 0.1], others=FILLER)
+        best = rank(candidates, query, RankingSettings(compared=3)).results[0].score
 
-class TestNeverDroppedToNothing:
-    def test_what_holds_the_rare_words_is_shown_and_marked(self, make_search: MakeSearch) -> None:
-        query, candidates = make_search(
-            "zephyrine", ["The zephyrine parcel.", "Milk."], cosines=[0.0, 0.1], others=FILLER
-        )
+        few = rank(candidates, query, RankingSettings(compared=3, min_score=best))
+        none = rank(candidates, query, RankingSettings(compared=3, min_score=best + 0.01))
 
-        ranked = rank(candidates, query, RankingSettings(Weights(0.9, 0.1), min_score=0.99))
+        assert (_ids(few), few.weak) == ([0], False)
+        assert [each.explanation.outcome for each in few.dropped] == ["below minScore"] * 2
+        assert (none.results, none.weak) == ((), False)
 
-        assert _ids(ranked) == [0]
-        assert ranked.results[0].below_floor
-        assert "rare words" in ranked.results[0].explanation.outcome
-        assert [each.explanation.outcome for each in ranked.dropped] == ["below minScore"]
+    def test_a_word_that_few_notes_hold_is_no_weak_match(self, make_search: MakeSearch) -> None:
+        query, candidates = make_search("zephyrine", ["Milk.", "The zephyrine parcel."], zs=[1.0, 0.0], others=FILLER)
 
-    def test_a_rare_word_that_is_nowhere_cannot_be_held(self, make_search: MakeSearch) -> None:
+        ranked = rank(candidates, query, RankingSettings(compared=22))
+
+        assert _ids(ranked) == [1, 0]
+        assert not ranked.weak
+
+    def test_one_word_of_many_is_a_weak_match(self, make_search: MakeSearch) -> None:
         query, candidates = make_search("parcel of Vespa tyres", ["The parcel."], others=FILLER)
 
-        assert rank(candidates, query, RankingSettings(WORDS, min_score=0.99)).results == ()
-
-    def test_nor_can_a_word_of_three_letters_without_spaces(self, make_search: MakeSearch) -> None:
-        query, candidates = make_search("사막화의 주된 원인은?", ["담당 주무관"], others=FILLER)
-
-        assert rank(candidates, query, RankingSettings(WORDS, min_score=0.99)).results == ()
-
-    def test_it_does_not_add_to_what_passes(self, make_search: MakeSearch) -> None:
-        texts = ["zephyrine zephyrine parcel", "a zephyrine " + "word " * 200]
-        query, candidates = make_search("zephyrine parcel", texts, others=FILLER)
-
-        ranked = rank(candidates, query, RankingSettings(WORDS, min_score=0.6))
-
-        assert _ids(ranked) == [0]
-        assert not ranked.results[0].below_floor
+        assert rank(candidates, query, RankingSettings(WORDS)).weak
 
 
 class TestAge:
@@ -173,27 +170,32 @@ def test_asking_for_more_does_not_change_the_top(make_search: MakeSearch) -> Non
     assert len(many.results) == 80
 
 
-def test_meaning_alone_is_the_cosine(make_search: MakeSearch) -> None:
-    query, candidates = make_search("garden", ["the garden", "a flower bed"], cosines=[0.3, 0.8])
+def test_meaning_alone_leaves_words_out(make_search: MakeSearch) -> None:
+    query, candidates = make_search("garden", ["the garden", "a flower bed"], zs=[0.3, 2.8])
 
-    ranked = rank(candidates, query, RankingSettings(VECTORS))
-
-    assert [(each.candidate.id, each.score) for each in ranked.results] == [(1, 0.8), (0, 0.3)]
+    assert _ids(rank(candidates, query, RankingSettings(MEANING, compared=2))) == [1, 0]
 
 
-def test_ranks_alone_decide_where_asked_for(make_search: MakeSearch) -> None:
-    query, candidates = make_search("garden", ["the garden", "a bed", "a shed"], cosines=[0.9, 0.5, 0.4], others=FILLER)
+def test_words_alone_leave_meaning_out(make_search: MakeSearch) -> None:
+    query, candidates = make_search("garden", ["a flower bed", "the garden"], zs=[9.0, 0.0], others=FILLER)
 
-    ranked = rank(candidates, query, RankingSettings(BOTH, fusion="rrf", min_score=0.0))
+    assert _ids(rank(candidates, query, RankingSettings(WORDS))) == [1, 0]
 
-    assert _ids(ranked) == [0, 1, 2]
-    assert ranked.results[0].score == pytest.approx(1.0)
+
+def test_what_stands_out_by_meaning_comes_before_a_shared_word(make_search: MakeSearch) -> None:
+    texts = ["Ana went home.", "The tea is what she likes."]
+    query, candidates = make_search("Does Ana enjoy hot drinks?", texts, zs=[0.0, 5.0], others=FILLER)
+
+    assert _ids(rank(candidates, query, RankingSettings(compared=22))) == [1, 0]
 
 
 def test_a_query_without_words_is_ranked_by_meaning() -> None:
-    candidates = [Candidate(1, "a.md", "memory", 1, 1, "text", 0.0, 0.6)]
+    candidates = [Candidate(number, "a.md", "memory", 1, 1, "text", 0.0, z) for number, z in enumerate((0.5, 4.0))]
 
-    assert rank(candidates, RankingQuery(()), RankingSettings(VECTORS)).results[0].score == 0.6
+    ranked = rank(candidates, RankingQuery(()), RankingSettings(MEANING, compared=2))
+
+    assert _ids(ranked) == [1, 0]
+    assert not ranked.weak
 
 
 def test_nothing_comes_of_nothing(make_search: MakeSearch) -> None:
@@ -207,9 +209,9 @@ def test_nothing_comes_of_nothing(make_search: MakeSearch) -> None:
 class TestExplanation:
     def test_every_candidate_is_accounted_for(self, make_search: MakeSearch) -> None:
         texts = ["garden plan", "garden plan b", "milk", "garden"]
-        query, candidates = make_search("garden plan", texts, cosines=[0.9, 0.8, 0.0, None], others=FILLER)
+        query, candidates = make_search("garden plan", texts, zs=[5.0, 4.0, 0.0, None], others=FILLER)
 
-        ranked = rank(candidates, query, RankingSettings(BOTH, max_results=1))
+        ranked = rank(candidates, query, RankingSettings(BOTH, max_results=1, min_score=0.35))
 
         outcomes = {each.candidate.id: each.explanation.outcome for each in (*ranked.results, *ranked.dropped)}
         assert outcomes[0] == "shown"
@@ -218,43 +220,43 @@ class TestExplanation:
         assert len(outcomes) == 4
 
     def test_it_is_json_with_both_scores_and_ranks(self, make_search: MakeSearch) -> None:
-        query, candidates = make_search("garden plan", ["garden plan", "milk"], cosines=[0.5, 0.9], others=FILLER)
+        query, candidates = make_search("garden plan", ["garden plan", "milk"], zs=[0.5, 0.9], others=FILLER)
 
         told = rank(candidates, query, RankingSettings(BOTH, min_score=0.0)).results[0].explanation.to_json()
 
         assert json.loads(json.dumps(told)) == told
-        assert (told["textRank"], told["vectorRank"]) == (1, 2)
-        assert (told["vectorScore"], told["decay"], told["mmrPenalty"], told["date"]) == (0.5, 1.0, 0.0, None)
+        assert (told["textRank"], told["zRank"]) == (1, 2)
+        assert (told["z"], told["decay"], told["mmrPenalty"], told["date"]) == (0.5, 1.0, 0.0, None)
         assert list(told) == [
-            "path", "startLine", "endLine", "score", "outcome", "textScore", "textRank", "vectorScore", "vectorRank",
-            "fusedScore", "bestLine", "bestWindow", "phrase", "label", "date", "decay", "mmrPenalty",
+            "path", "startLine", "endLine", "score", "outcome", "textScore", "textRank", "z", "zRank",
+            "vectorScore", "partScore", "words", "relevance", "bestLine", "bestWindow", "date", "decay", "mmrPenalty",
         ]  # fmt: skip
 
 
 TERMS = [WeightedTerm("garden", "garden", 1.0, 1.0), WeightedTerm("plan", "plan", 2.0, 2.0)]
 CANDIDATES = st.lists(
     st.builds(
-        lambda text, r, cosine, time: (text, r, cosine, time),
+        lambda text, r, z, time: (text, r, z, time),
         st.sampled_from(["garden", "garden plan", "plan\nof a\ngarden", "milk", "", "花园"]),
         st.floats(0, 50),
-        st.none() | st.floats(-1, 1),
+        st.none() | st.floats(-5, 15),
         st.none() | st.floats(0, 2e9),
     ),
     max_size=70,
 ).map(
     lambda rows: [
-        Candidate(number, f"{number}.md", "memory", 1, 1, text, r, cosine, time)
-        for number, (text, r, cosine, time) in enumerate(rows)
+        Candidate(number, f"{number}.md", "memory", 1, 1, text, r, z, time=time)
+        for number, (text, r, z, time) in enumerate(rows)
     ]
 )
 
 
 @given(
     CANDIDATES,
-    st.sampled_from([BOTH, WORDS, VECTORS]),
+    st.sampled_from([BOTH, WORDS, MEANING]),
     st.integers(1, 80),
-    st.floats(0, 1),
-    st.sampled_from(["weighted", "rrf"]),
+    st.none() | st.floats(0, 1),
+    st.integers(0, 100_000),
     st.none() | st.floats(0, 1),
     st.none() | st.floats(0.1, 1000),
 )
@@ -262,13 +264,13 @@ def test_whatever_comes_in_scores_fall_and_nothing_is_lost(
     candidates: list[Candidate],
     weights: Weights,
     wanted: int,
-    floor: float,
-    fusion: str,
+    floor: float | None,
+    compared: int,
     balance: float | None,
     half_life: float | None,
 ) -> None:
-    settings = RankingSettings(weights, wanted, floor, fusion, balance, half_life, now=1.7e9)  # type: ignore[arg-type]
-    query = RankingQuery(tuple(TERMS), (("garden", "plan"),), sum_idf=8.0)
+    settings = RankingSettings(weights, compared, wanted, floor, balance, half_life, now=1.7e9)
+    query = RankingQuery(tuple(TERMS), sum_idf=8.0)
 
     ranked = rank(candidates, query, settings)
 
@@ -278,7 +280,8 @@ def test_whatever_comes_in_scores_fall_and_nothing_is_lost(
     assert len(ranked.results) <= wanted
     seen = [each.candidate.id for each in (*ranked.results, *ranked.dropped)]
     assert sorted(seen) == [each.id for each in candidates]
-    assert all(each.score >= floor or each.below_floor or balance is not None for each in ranked.results)
+    assert all(floor is None or each.score >= floor for each in ranked.results)
+    assert not ranked.weak or max(scores) < WEAK_SCORE
 
 
 def test_words_are_ranked_without_numpy() -> None:
@@ -289,7 +292,7 @@ def test_words_are_ranked_without_numpy() -> None:
         "from memslot_memory_core.search.ranking import RankingSettings, rank\n"
         "query = RankingQuery((WeightedTerm('garden', 'garden', 1.0, 1.0),), sum_idf=2.0)\n"
         "found = [Candidate(1, 'a.md', 'memory', 1, 1, 'the garden', 2.0)]\n"
-        "(best,) = rank(found, query, RankingSettings(Weights(0, 1), mmr_balance=0.5)).results\n"
+        "(best,) = rank(found, query, RankingSettings(Weights(1, 0), mmr_balance=0.5)).results\n"
         "print(make_snippet('the garden', best.evidence.lines, Matcher(query.terms), 5, numbers=[1]).lines)\n"
     )
 
@@ -299,63 +302,10 @@ def test_words_are_ranked_without_numpy() -> None:
 
 
 def test_what_is_shown_knows_its_best_lines_even_where_words_do_not_count(make_search: MakeSearch) -> None:
-    query, candidates = make_search("garden", ["a shed\nthe garden"], cosines=[0.9])
+    query, candidates = make_search("garden", ["a shed\nthe garden"], zs=[3.0])
 
-    (shown,) = rank(candidates, query, RankingSettings(VECTORS)).results
+    (shown,) = rank(candidates, query, RankingSettings(MEANING)).results
 
     assert shown.evidence is not None
     assert list(shown.evidence.lines) == [0.0, 1.0]
     assert shown.explanation.line is None
-
-
-@pytest.mark.parametrize(
-    ("query_text", "better", "worse"),
-    [
-        ("support group", "the support group met", "the group got support"),
-        ("Maria roses", "Maria: red roses", "red roses, Maria"),
-    ],
-    ids=["words side by side", "a line filed under a word"],
-)
-def test_of_two_with_the_same_words_the_closer_wording_comes_first(
-    query_text: str, better: str, worse: str, make_search: MakeSearch
-) -> None:
-    query, candidates = make_search(query_text, [worse, better], others=FILLER)
-    alike = [each._replace(text_r=5.0) for each in candidates]
-
-    assert _ids(rank(alike, query, RankingSettings(WORDS, min_score=0.0))) == [1, 0]
-
-
-def test_a_common_word_need_not_be_held(make_search: MakeSearch) -> None:
-    query, candidates = make_search("zephyrine weather", ["A zephyrine."], others=["The weather."] * 30)
-
-    assert _ids(rank(candidates, query, RankingSettings(WORDS, min_score=0.99))) == [0]
-
-
-def _score_of(query: RankingQuery, weights: Weights) -> float:
-    half_met = Candidate(1, "a.md", "memory", 1, 1, "花园 garden", 3.0, 0.3)
-    return rank([half_met], query, RankingSettings(weights, min_score=0.0)).results[0].score
-
-
-def _pairs(missing: int, *, is_known: bool = True) -> RankingQuery:
-    """A question of which a quarter is met, by weight, and which has so many other words."""
-    met = WeightedTerm("花园", "花园", 1.0, 1.0, is_pair=True)
-    others = [
-        WeightedTerm(word, word, 3 / missing, 1.0, is_pair=True, is_known=is_known)
-        for word in "甲乙丙丁戊己庚"[:missing]
-    ]
-    return RankingQuery((met, *others), sum_idf=10.0)
-
-
-def test_faint_likeness_stays_below_the_floor() -> None:
-    """The same parts make less of a score where meaning counts."""
-    words = RankingQuery((WeightedTerm("garden", "garden", 1.0, 1.0), WeightedTerm("x", "x", 3.0, 3.0)), sum_idf=10.0)
-
-    assert _score_of(words, BOTH) < _score_of(words, WORDS) < 0.3
-
-
-def test_without_spaces_a_long_question_need_not_be_met_by_as_much() -> None:
-    assert 0.25 < _score_of(_pairs(1), WORDS) < _score_of(_pairs(3), WORDS) < _score_of(_pairs(7), WORDS)
-
-
-def test_without_spaces_words_that_no_note_holds_tell_of_another_topic() -> None:
-    assert _score_of(_pairs(1, is_known=False), WORDS) < 0.25 < _score_of(_pairs(1), WORDS)

@@ -22,12 +22,12 @@ from hypothesis import strategies as st
 from memslot import MemslotError
 from memslot_memory_core.sources.files import SKIPPED_FOLDERS
 from memslot_memory_core.transfer import zip_files
-from memslot_memory_core.transfer.exporting import export, new_file
+from memslot_memory_core.transfer.archive_export import export, new_file
+from memslot_memory_core.transfer.archive_import import ImportReport, Target, ignores_case, import_items
+from memslot_memory_core.transfer.destinations import Destination, destination_of
 from memslot_memory_core.transfer.folders import read_folder
-from memslot_memory_core.transfer.importing import ImportReport, Target, ignores_case, import_items
 from memslot_memory_core.transfer.item import Item, Unusable
 from memslot_memory_core.transfer.json_lines import read_json_lines
-from memslot_memory_core.transfer.naming import Destination, destination_of
 from memslot_memory_core.transfer.zip_files import read_zip, write_zip
 
 
@@ -430,7 +430,7 @@ def test_kill_nine_leaves_whole_files_only_and_the_next_import_finishes(tmp_path
     program = textwrap.dedent("""
         import sys
         from pathlib import Path
-        from memslot_memory_core.transfer.importing import Target, import_items
+        from memslot_memory_core.transfer.archive_import import Target, import_items
         from memslot_memory_core.transfer.zip_files import read_zip
         here = Path(sys.argv[1])
         print("ready", flush=True)

@@ -13,7 +13,7 @@ import numpy
 import pytest
 from memslot_memory_core.index.vectors.choose import make_engine
 from memslot_memory_core.index.vectors.engine import State, VectorEngine, VectorTable
-from memslot_memory_core.index.vectors.loading import load
+from memslot_memory_core.index.vectors.extensions import load
 
 ENGINES = ("sqlite-vec", "vec1", "numpy")
 ROWS = "SELECT c.id, e.vector FROM chunks_3 c JOIN embeddings e ON e.id = c.embedding_id"

