@@ -9,6 +9,7 @@ the memory have in common, since neither tells which of them answers.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -139,6 +140,7 @@ class _Surroundings:
         return sum(found) / len(found) if found else 0.0
 
 
+@lru_cache(maxsize=1024)
 def chance(count: int) -> float:
     """The z that the best of so many unrelated texts reaches on average."""
     if count <= 1:

@@ -18,7 +18,7 @@ _PER_DOUBLING = 0.015
 _MEANING = 0.12
 """The worth of one deviation, where a text that holds all words is worth 1."""
 _DATE = 0.2
-_SLOPE, _MIDDLE = 3.0, 0.36
+_SLOPE, _MIDDLE = 3.0, 0.38
 """Of the logistic curve from relevance to score; it crosses `WEAK_SCORE` about one deviation above chance."""
 
 

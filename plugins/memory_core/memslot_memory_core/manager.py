@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from functools import cached_property
+from collections.abc import Callable
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -88,35 +89,38 @@ class MemoryManager:
         session: Session | None = None,
         explain: bool = False,
         fresh_seconds: float | None = None,
+        snippet_chars: int | None = None,
     ) -> MemorySearchOutcome:
         """What fits a query, best first. It never waits for a sync, except for an index that was never built.
 
         Where others listen in (a session that is not direct) what is about the person stays out. With
-        `fresh_seconds` it first takes up changes on disk for so long; 0 means the index as it is. Raises a
-        MemslotError for an empty query; whatever else goes wrong, the outcome says so.
+        `fresh_seconds` it first takes up changes on disk for so long; 0 means the index as it is. `snippet_chars` is
+        the length of a snippet, if not that of the settings. Raises a MemslotError for an empty query; whatever else
+        goes wrong, the outcome says so.
         """
         private = _is_private(session)
         if not query.replace("\0", " ").strip():
             raise MemslotError("the query is empty: say in a few words what to look for")
         if not self.settings.enabled:
             return unavailable("memory search is switched off", "set memorySearch.enabled to true")
+        find = partial(
+            self._searcher.find,
+            query,
+            max_results=max_results,
+            min_score=min_score,
+            private=private,
+            explain=explain,
+            snippet_chars=snippet_chars,
+        )
         try:
             without_vectors = self._freshness.ensure(fresh_seconds)
-            return self._searcher.find(
-                query,
-                max_results=max_results,
-                min_score=min_score,
-                private=private,
-                explain=explain,
-                stale=self._freshness.staleness(),
-                without_vectors=without_vectors,
-            )
+            return find(stale=self._freshness.staleness(), without_vectors=without_vectors)
         except DAMAGE:
-            return self._search_after_repair(query, max_results, min_score, private, explain)
+            return self._search_after_repair(find)
         except apsw.SQLError as error:
             if not self._freshness.has_broken_tables():
                 return unsearchable(error)
-            return self._search_after_repair(query, max_results, min_score, private, explain)
+            return self._search_after_repair(find)
         except Exception as error:
             return unsearchable(error)
 
@@ -127,20 +131,11 @@ class MemoryManager:
 
             take_over(older, self.place.index_file, self.place.agent_id, self._sources.stamps)
 
-    def _search_after_repair(
-        self, query: str, max_results: int | None, min_score: float | None, private: bool, explain: bool
-    ) -> MemorySearchOutcome:
+    def _search_after_repair(self, find: Callable[..., MemorySearchOutcome]) -> MemorySearchOutcome:
         """The index file was damaged: the notes are not, so it is built again and asked once more."""
         try:
             self._freshness.rebuild_damaged()
-            return self._searcher.find(
-                query,
-                max_results=max_results,
-                min_score=min_score,
-                private=private,
-                explain=explain,
-                stale=self._freshness.staleness() or "the index was damaged and is built again from the notes",
-            )
+            return find(stale=self._freshness.staleness() or "the index was damaged and is built again from the notes")
         except Exception as error:
             return unavailable(
                 f"the index is damaged and could not be built again: {plain_error(error)}",

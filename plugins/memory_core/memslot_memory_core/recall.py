@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from memslot import visible, without_starter
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 RECALL_CHARS = 2400
 MIN_PROMPT_CHARS = 5
+_PASSAGE_CHARS = 1150
+"""Two passages fill the budget: an answer is more often in more lines of the best ones than in further ones."""
 _MOST, _MOST_OF_MANY = 3, 5
 """Passages for one query, and for the queries of a longer prompt."""
 _BEHIND_BEST = 0.2
@@ -38,9 +41,17 @@ def recall(memory: Searchable, prompt: str, session: Session) -> list[MemoryHit]
     for number, query in enumerate(queries):
         # Changes on disk are looked for once.
         fresh = None if number == 0 else 0.0
-        for hit in memory.search(query, max_results=_MOST, session=session, fresh_seconds=fresh).hits:
+        outcome = memory.search(
+            query,
+            max_results=_MOST,
+            min_score=floor,
+            session=session,
+            fresh_seconds=fresh,
+            snippet_chars=_PASSAGE_CHARS,
+        )
+        for hit in outcome.hits:
             place = (hit.path, hit.start_line)
-            if hit.score >= floor and (place not in best or hit.score > best[place].score):
+            if place not in best or hit.score > best[place].score:
                 best[place] = hit
     found = sorted(best.values(), key=lambda hit: -hit.score)
     most = _MOST if len(queries) == 1 else _MOST_OF_MANY
@@ -52,7 +63,7 @@ def recalled_items(hits: Sequence[MemoryHit], told: Sequence[str], max_chars: in
     items: list[str] = []
     said = set(told)
     room = max_chars
-    for hit in hits:
+    for hit in _with_neighbours_joined(hits, max_chars):
         text = without_starter(hit.snippet)
         if says_no_more(text, list(said)):
             continue
@@ -70,6 +81,32 @@ def recalled_items(hits: Sequence[MemoryHit], told: Sequence[str], max_chars: in
         said.update(kept)
         room -= _cost(item)
     return items
+
+
+def _with_neighbours_joined(hits: Sequence[MemoryHit], max_chars: int) -> list[MemoryHit]:
+    """The passages, those that overlap or follow each other in a file as one."""
+    passages: list[MemoryHit] = []
+    for hit in hits:
+        for place, known in enumerate(passages):
+            joined = _joined(known, hit)
+            if joined is not None and len(joined.snippet) < max_chars:
+                passages[place] = joined
+                break
+        else:
+            passages.append(hit)
+    return passages
+
+
+def _joined(one: MemoryHit, other: MemoryHit) -> MemoryHit | None:
+    """Two passages as one; None where there is something between them."""
+    begin, end, first, last = one.start_line, one.end_line, other.start_line, other.end_line
+    if one.path != other.path or begin is None or end is None or first is None or last is None:
+        return None
+    if begin > last + 1 or first > end + 1:
+        return None
+    texts = (one.snippet, other.snippet) if begin <= first else (other.snippet, one.snippet)
+    lines = dict.fromkeys(line for text in texts for line in text.split("\n"))
+    return replace(one, snippet="\n".join(lines), start_line=min(begin, first), end_line=max(end, last))
 
 
 def _cost(item: str) -> int:

@@ -17,6 +17,7 @@ class Searchable(Protocol):
         session: Session | None = None,
         explain: bool = False,
         fresh_seconds: float | None = None,
+        snippet_chars: int | None = None,
     ) -> MemorySearchOutcome: ...
 
     def status(self, *, deep: bool = False) -> MemoryStatus: ...

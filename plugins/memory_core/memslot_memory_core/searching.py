@@ -85,10 +85,11 @@ class Searcher:
         explain: bool = False,
         stale: str | None = None,
         without_vectors: str | None = None,
+        snippet_chars: int | None = None,
     ) -> MemorySearchOutcome:
         """What fits, best first. It names the legs that ran and says what did not, and why.
 
-        `without_vectors` is a reason not to ask the provider now.
+        `without_vectors` is a reason not to ask the provider now; `snippet_chars` the length of a snippet.
         """
         text = " ".join(query.replace("\0", " ").split())[:_MOST_CHARS]
         pipeline, selection = self._embedder.choose()
@@ -114,8 +115,10 @@ class Searcher:
             gathered = self._gather(snapshot, terms, weighed, meaning, settings, private=private, keep=keep)
             ranked = rank(gathered.candidates, asked, settings)
             matcher = Matcher(asked.terms, FTS5)
+            limit = snippet_chars or self._settings.query.snippet_max_chars
             hits = [
-                self._hit(each, matcher, self._line_scores(each, snapshot, meaning), explain) for each in ranked.results
+                _hit(each, matcher, self._line_scores(each, snapshot, meaning, limit), limit, explain)
+                for each in ranked.results
             ]
         warning, action = _remarks(leg, hits, ranked, generation)
         if other_settings is not None:
@@ -261,13 +264,13 @@ class Searcher:
 
     # Results
 
-    def _line_scores(self, chunk: RankedChunk, snapshot: Snapshot, meaning: Meaning | None) -> Sequence[float]:
+    @staticmethod
+    def _line_scores(chunk: RankedChunk, snapshot: Snapshot, meaning: Meaning | None, limit: int) -> Sequence[float]:
         """Which lines to show, where not all can be: those that hold the query's words, and those that mean it."""
         found = chunk.candidate
         lines = found.text.split("\n")
         shares: Sequence[float] = chunk.evidence.lines if chunk.evidence is not None else [0.0] * len(lines)
-        fits = len(found.text) <= self._settings.query.snippet_max_chars
-        if fits or meaning is None or found.part is None or max(shares) >= _WORDS_TELL:
+        if len(found.text) <= limit or meaning is None or found.part is None or max(shares) >= _WORDS_TELL:
             return shares
         z = {
             part: meaning.parts.z(cosine)
@@ -278,21 +281,21 @@ class Searcher:
             for share, each in zip(shares, spread_over_lines(lines, z), strict=True)
         ]
 
-    def _hit(self, chunk: RankedChunk, matcher: Matcher, line_scores: Sequence[float], explain: bool) -> MemoryHit:
-        found = chunk.candidate
-        lines = found.text.split("\n")
-        numbers = [min(found.start_line + offset, found.end_line) for offset in range(len(lines))]
-        limit = self._settings.query.snippet_max_chars
-        snippet = make_snippet(found.text, line_scores, matcher, limit, numbers=numbers)
-        return MemoryHit(
-            path=found.path,
-            score=round(chunk.score, 4),
-            snippet=redact(snippet.text)[:limit],
-            source=found.source,
-            start_line=found.start_line,
-            end_line=found.end_line,
-            explanation=chunk.explanation.to_json() if explain else None,
-        )
+
+def _hit(chunk: RankedChunk, matcher: Matcher, line_scores: Sequence[float], limit: int, explain: bool) -> MemoryHit:
+    found = chunk.candidate
+    lines = found.text.split("\n")
+    numbers = [min(found.start_line + offset, found.end_line) for offset in range(len(lines))]
+    snippet = make_snippet(found.text, line_scores, matcher, limit, numbers=numbers)
+    return MemoryHit(
+        path=found.path,
+        score=round(chunk.score, 4),
+        snippet=redact(snippet.text)[:limit],
+        source=found.source,
+        start_line=found.start_line,
+        end_line=found.end_line,
+        explanation=chunk.explanation.to_json() if explain else None,
+    )
 
 
 def _mode(leg: _VectorLeg, terms: QueryTerms, settings: MemorySearch) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -147,3 +148,28 @@ def test_no_line_is_said_twice_and_none_that_was_told() -> None:
     items = recalled_items([hit(text, 1), hit(text, 2), hit(told[0], 3)], told)
 
     assert items == ["memory/1.md#L1-L2: The fence is painted white in autumn."]
+
+
+def test_passages_that_follow_each_other_in_a_file_are_one_item() -> None:
+    def passage(first: int, text: str) -> MemoryHit:
+        return replace(hit(text), start_line=first, end_line=first + text.count("\n"))
+
+    middle, before = (
+        passage(4, "The gate is green.\nIt was painted in May."),
+        passage(2, "Ana has the key.\n\nThe gate is green."),
+    )
+    far = passage(9, "The fence is white and has a hole.")
+
+    assert recalled_items([middle, before, far], []) == [
+        "memory/1.md#L2-L5: Ana has the key. The gate is green. It was painted in May.",
+        "memory/1.md#L9-L9: The fence is white and has a hole.",
+    ]
+
+
+def test_a_passage_is_recalled_with_more_lines_than_a_search_shows(host: Host, workspace: Path) -> None:
+    lines = [f"Pump {number} of the zeppelin was checked by Ines and oiled at noon." for number in range(16)]
+    (workspace / "memory" / "log.md").write_text("\n\n".join(lines) + "\n")
+
+    context = recalled(host, "Who checked the pumps of the zeppelin?")
+
+    assert 12 < sum(line in context for line in lines) <= 16

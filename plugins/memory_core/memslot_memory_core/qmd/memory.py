@@ -108,6 +108,7 @@ class QmdMemory:
         session: Session | None = None,
         explain: bool = False,
         fresh_seconds: float | None = None,
+        snippet_chars: int | None = None,
     ) -> MemorySearchOutcome:
         """Ask QMD; raises QmdError where it cannot answer within the time limit.
 
@@ -134,7 +135,7 @@ class QmdMemory:
             workspace=self.workspace,
             private=private,
             count=count,
-            snippet_chars=limits.max_snippet_chars,
+            snippet_chars=snippet_chars or limits.max_snippet_chars,
             total_chars=limits.max_injected_chars,
         )
         if dropped:

@@ -31,8 +31,8 @@ from memslot_memory_core.search.explain import Explanation
 LOOKED_AT = 40
 """Candidates whose lines are read. Who asks for more results has more of them read, and these come behind: asking for
 more must not change what is on top."""
-_OF_ONE_SESSION, _AMONG = 2, 6
-"""Results of one conversation among the first, as long as others have something to say."""
+_OF_BEST_SESSION, _OF_OTHERS, _AMONG = 2, 1, 6
+"""Results of one conversation among the first six, as long as others have something to say."""
 _SECONDS_PER_DAY = 86_400.0
 
 
@@ -242,7 +242,7 @@ def _vary(scored: Sequence[_Scored], balance: float) -> list[_Scored]:
 
 
 def _mix_sessions(scored: list[_Scored]) -> list[_Scored]:
-    """Let other conversations have their say: no one has more than two of the first six if others are not weak."""
+    """Let other conversations have their say, where they are not weak: a question may be about several."""
     first: list[_Scored] = []
     later: list[_Scored] = []
     taken: dict[str, int] = {}
@@ -251,7 +251,7 @@ def _mix_sessions(scored: list[_Scored]) -> list[_Scored]:
             return [*first, *sorted([*later, *scored[place:]], key=lambda one: one.place)]
         path = each.candidate.path
         if each.candidate.source == "sessions":
-            if taken.get(path, 0) >= _OF_ONE_SESSION:
+            if taken.get(path, 0) >= (_OF_OTHERS if taken and path != next(iter(taken)) else _OF_BEST_SESSION):
                 later.append(each)
                 continue
             if each.score < WEAK_SCORE and later:
