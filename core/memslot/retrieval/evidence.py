@@ -5,6 +5,7 @@ A chunk may hold the words of a question scattered; an answer holds them in one 
 
 from __future__ import annotations
 
+import contextlib
 from array import array
 from collections.abc import Mapping, Sequence
 from functools import reduce
@@ -54,7 +55,10 @@ class _Lines:
     def __init__(self, numbers: bytes) -> None:
         self._numbers = array("I")
         self._numbers.frombytes(numbers)
-        self._ends = [place for place, number in enumerate(self._numbers) if number == LINE_END]
+        self._ends: list[int] = []
+        with contextlib.suppress(ValueError):  # of `index`, behind the last end
+            while True:
+                self._ends.append(self._numbers.index(LINE_END, self._ends[-1] + 1 if self._ends else 0))
 
     @property
     def is_filled(self) -> list[bool]:

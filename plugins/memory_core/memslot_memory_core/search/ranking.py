@@ -32,7 +32,7 @@ LOOKED_AT = 40
 """Candidates whose lines are read. Who asks for more results has more of them read, and these come behind: asking for
 more must not change what is on top."""
 _OF_BEST_SESSION, _OF_OTHERS, _AMONG = 2, 1, 6
-"""Results of one conversation among the first six, as long as others have something to say."""
+"""Results of one conversation among the first six, as long as there are others."""
 _SECONDS_PER_DAY = 86_400.0
 
 
@@ -242,21 +242,19 @@ def _vary(scored: Sequence[_Scored], balance: float) -> list[_Scored]:
 
 
 def _mix_sessions(scored: list[_Scored]) -> list[_Scored]:
-    """Let other conversations have their say, where they are not weak: a question may be about several."""
+    """Let other conversations have their say among the first six: a question may be about several."""
     first: list[_Scored] = []
     later: list[_Scored] = []
     taken: dict[str, int] = {}
     for place, each in enumerate(scored):
         if len(first) == _AMONG:
             return [*first, *sorted([*later, *scored[place:]], key=lambda one: one.place)]
-        path = each.candidate.path
         if each.candidate.source == "sessions":
-            if taken.get(path, 0) >= (_OF_OTHERS if taken and path != next(iter(taken)) else _OF_BEST_SESSION):
+            path = each.candidate.path
+            taken[path] = taken.get(path, 0) + 1
+            if taken[path] > (_OF_BEST_SESSION if path == next(iter(taken)) else _OF_OTHERS):
                 later.append(each)
                 continue
-            if each.score < WEAK_SCORE and later:
-                return [*first, *sorted([*later, *scored[place:]], key=lambda one: one.place)]
-            taken[path] = taken.get(path, 0) + 1
         first.append(each)
     return [*first, *later]
 

@@ -309,3 +309,15 @@ def test_what_is_shown_knows_its_best_lines_even_where_words_do_not_count(make_s
     assert shown.evidence is not None
     assert list(shown.evidence.lines) == [0.0, 1.0]
     assert shown.explanation.line is None
+
+
+def test_other_conversations_have_a_place_among_the_first_six(make_search: MakeSearch) -> None:
+    query, candidates = make_search("gate", ["The gate is green."] * 12, zs=[12.0 - number for number in range(12)])
+    best, second, others = "sessions/best.jsonl", "sessions/second.jsonl", "sessions/{}.jsonl"
+    paths = [best, best, best, second, second, *(others.format(number) for number in range(5)), best, best]
+    said = [each._replace(path=path, source="sessions") for each, path in zip(candidates, paths, strict=True)]
+
+    ranked = rank(said, query, RankingSettings(max_results=12))
+
+    assert [each.candidate.path for each in ranked.results[:6]] == [best, best, second, *map(others.format, range(3))]
+    assert sorted(_ids(ranked)) == list(range(12)), "nothing is lost"
