@@ -52,7 +52,7 @@ def _once(findings: Iterator[Finding] | list[Finding]) -> list[Finding]:
 
 def _examine_home(places: Places) -> Iterator[Finding]:
     if not places.home.is_dir():
-        yield Finding("warning", "home", f"{places.home} is not there; defaults are used", "memslot init")
+        yield Finding("warning", "home", f"{places.home} does not exist; defaults are used", "memslot init")
         return
     is_open = os.name == "posix" and bool(stat.S_IMODE(places.home.stat().st_mode) & 0o077)
     if is_open:
@@ -141,7 +141,7 @@ def _examine_config(host: Host, warnings: Sequence[str], cures: Cures) -> Iterat
         yield Finding("ok", "config", str(file))
     else:
         level: Level = "warning" if os.environ.get("MEMSLOT_CONFIG") else "ok"
-        yield Finding(level, "config", f"{file} is not there; defaults are used")
+        yield Finding(level, "config", f"{file} does not exist; defaults are used")
 
 
 def _examine_memory(host: Host, loaded: LoadedConfig, cures: Cures) -> Iterator[Finding]:

@@ -32,10 +32,10 @@ from memslot.plugins.activation import Activation
 from memslot.plugins.context import PluginContext
 from memslot.plugins.hooks import HookRunner
 from memslot.plugins.info import PluginInfo
-from memslot.plugins.loading import load_plugin
+from memslot.plugins.loader import load_plugin
 from memslot.plugins.overview import decide_plugins, read_setup
 from memslot.plugins.settings import with_defaults
-from memslot.plugins.thread_deaths import ThreadWatch
+from memslot.plugins.thread_watch import ThreadWatch
 from memslot.tools import Tool, ToolResult
 
 if TYPE_CHECKING:

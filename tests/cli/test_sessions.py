@@ -66,7 +66,7 @@ def test_an_id_that_is_unknown_or_not_clear_is_told(memslot: Any, store: Session
 
     assert (unknown.returncode, unclear.returncode) == (1, 1)
     assert "there is no conversation 'nobody'" in unknown.stderr
-    assert "the beginning of 2 ids (gate-1, gate-2)" in unclear.stderr
+    assert "matches 2 ids (gate-1, gate-2)" in unclear.stderr
 
 
 def test_a_torn_transcript_is_shown_with_a_warning(memslot: Any, store: SessionStore) -> None:
@@ -93,7 +93,7 @@ def test_an_export_overwrites_nothing(memslot: Any, store: SessionStore) -> None
     again = memslot("sessions", "export", "gate-2", "--output", "out.json5")
 
     assert again.returncode == 1
-    assert "is there already" in again.stderr
+    assert "already exists" in again.stderr
     assert pyjson5.decode((memslot.project / "out.json5").read_text())["session"]["id"] == "gate-2"
 
 

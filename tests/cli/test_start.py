@@ -83,7 +83,7 @@ def test_init_twice_changes_nothing(memslot) -> None:
     before = snapshot(memslot.home)
     done = memslot("init")
     assert done.returncode == 0
-    assert "nothing was changed" in done.stdout
+    assert "nothing changed" in done.stdout
     assert snapshot(memslot.home) == before
 
 

@@ -13,13 +13,13 @@ from memslot import __version__
 from memslot.cli.plugin_commands import list_plugin_commands, load_plugin_command
 
 BUILT_IN = {
-    "init": ("memslot.cli.init", "Make a home, a config and a workspace to start with."),
+    "init": ("memslot.cli.init", "Create a home folder, a config and a starter workspace."),
     "run": ("memslot.cli.run", "Show what an agent would be given for a prompt."),
-    "plugins": ("memslot.cli.plugins", "List, switch, install, check and write plugins."),
-    "embed": ("memslot.cli.embed", "Ask embedding providers what they can do."),
+    "plugins": ("memslot.cli.plugins", "List, enable, install, validate and create plugins."),
+    "embed": ("memslot.cli.embed", "List and test embedding providers."),
     "config": ("memslot.cli.config", "Read and change the settings."),
     "sessions": ("memslot.cli.sessions", "List, show, export, import and delete conversations."),
-    "doctor": ("memslot.cli.doctor", "Say what is wrong and what to do."),
+    "doctor": ("memslot.cli.doctor", "Check the setup: what is wrong and how to fix it."),
     "paths": ("memslot.cli.paths", "Print where everything is kept."),
     "trust": ("memslot.cli.trust", "Trust a project's config file."),
     "completion": ("memslot.cli.completion", "Print a completion script for your shell."),
@@ -85,15 +85,15 @@ class Commands(click.Group):
     epilog="Run 'memslot COMMAND --help' for a command's options and examples.",
 )
 @click.version_option(__version__, prog_name="memslot")
-@click.option("--agent", metavar="ID", help="The agent that a plugin's command is about; the default one unless told.")
+@click.option("--agent", metavar="ID", help="Agent for plugin commands (default: the default agent).")
 def app(**_: Any) -> None:
     """Memory for AI agents, as plugins.
 
     \b
     Examples:
-      memslot init                          make ~/.memslot with a config and a workspace
+      memslot init                          create ~/.memslot with a config and a workspace
       memslot run "what did we decide?"     see what an agent would be given
-      memslot plugins list                  see what is installed, and why it runs or not
+      memslot plugins list                  see what is installed and what runs
       memslot --agent work memory status    another agent's memory
-      memslot doctor                        see what is wrong, and what to do
+      memslot doctor                        check the setup and get fixes
     """

@@ -13,7 +13,7 @@ SHELLS = ("bash", "zsh", "fish")
 @click.command("completion")
 @click.argument("shell", type=click.Choice(SHELLS), required=False)
 def command(shell: str | None) -> None:
-    """Print a completion script for SHELL (the one you use unless told).
+    """Print a completion script for SHELL (default: your login shell).
 
     \b
     Examples:
@@ -28,5 +28,5 @@ def command(shell: str | None) -> None:
     name = shell or Path(os.environ.get("SHELL", "")).name
     found = get_completion_class(name) if name in SHELLS else None
     if found is None:
-        raise click.UsageError(f"say which shell: {', '.join(SHELLS)}")
+        raise click.UsageError(f"name a shell: {', '.join(SHELLS)}")
     click.echo(found(app, {}, "memslot", "_MEMSLOT_COMPLETE").source())

@@ -32,8 +32,8 @@ def command() -> None:
 
 @command.command()
 @click.argument("key", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON also for a plain value.")
-@click.option("--show-secrets", is_flag=True, help="Print keys and tokens as they are.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON even for a plain value.")
+@click.option("--show-secrets", is_flag=True, help="Print keys and tokens unmasked.")
 def get(key: str | None, as_json: bool, show_secrets: bool) -> None:
     """Print the value of KEY, or all settings, with defaults filled in.
 
@@ -95,7 +95,7 @@ def set_(key: str, value: str, project: bool) -> None:
 @click.argument("key")
 @click.option("--project", is_flag=True, help="Change the project's config instead of your own.")
 def unset(key: str, project: bool) -> None:
-    """Remove KEY from the config file, so that its default holds again.
+    """Remove KEY from the config file and restore its default.
 
     \b
     Examples:
@@ -164,7 +164,7 @@ def schema() -> None:
 
 @command.command()
 def path() -> None:
-    """Print which config file is read.
+    """Print the path of the config file.
 
     \b
     Examples:

@@ -15,9 +15,9 @@ _MARKS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "problem": ("✗",
 @click.command("doctor")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(as_json: bool) -> None:
-    """Say in plain words what is wrong, and what to do.
+    """Check the setup: what is wrong and how to fix it.
 
-    Looks at the config, the places, the plugins, the memory slot and the embedding provider. Ends with
+    Looks at the config, the places, the plugins, the memory slot and the embedding provider. Exits with
     1 if something is wrong.
 
     \b
@@ -34,7 +34,7 @@ def command(as_json: bool) -> None:
 @click.command("doctor")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def plugins_doctor(as_json: bool) -> None:
-    """Load every plugin that should run, and say what is wrong with any of them.
+    """Load every enabled plugin and report problems.
 
     \b
     Examples:

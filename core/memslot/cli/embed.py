@@ -19,7 +19,7 @@ _SHOWN_NUMBERS = 8
 
 @click.group("embed")
 def command() -> None:
-    """Ask embedding providers what they can do.
+    """List and test embedding providers.
 
     \b
     Examples:
@@ -30,10 +30,10 @@ def command() -> None:
 
 
 @command.command()
-@click.option("--agent", help="An agent's id; the default agent unless told.")
+@click.option("--agent", help="Agent to use (default: the default agent).")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def providers(agent: str | None, as_json: bool) -> None:
-    """List every provider of the active plugins: what it lacks, whether text leaves this machine, which one is used.
+    """List providers: what each needs, whether text leaves this machine, which one is in use.
 
     \b
     Examples:
@@ -80,11 +80,11 @@ def providers(agent: str | None, as_json: bool) -> None:
 
 
 @command.command()
-@click.option("--provider", "name", help="An active provider's id; the one in use unless told.")
-@click.option("--agent", help="An agent's id; the default agent unless told.")
+@click.option("--provider", "name", help="Provider to use (default: the one that search uses).")
+@click.option("--agent", help="Agent to use (default: the default agent).")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def probe(name: str | None, agent: str | None, as_json: bool) -> None:
-    """Make one real call and say how it went. Ends with 1, and the reason, if it did not work.
+    """Make one real call and report the result. Exits with 1 and the reason if it fails.
 
     \b
     Examples:
@@ -127,12 +127,12 @@ def probe(name: str | None, agent: str | None, as_json: bool) -> None:
 
 @command.command()
 @click.argument("text")
-@click.option("--provider", "name", help="An active provider's id; the one in use unless told.")
-@click.option("--as-query", is_flag=True, help="Embed it as something to search for, not as something to find.")
-@click.option("--agent", help="An agent's id; the default agent unless told.")
+@click.option("--provider", "name", help="Provider to use (default: the one that search uses).")
+@click.option("--as-query", is_flag=True, help="Embed TEXT as a query, not as a document.")
+@click.option("--agent", help="Agent to use (default: the default agent).")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with all numbers.")
 def text(text: str, name: str | None, as_query: bool, agent: str | None, as_json: bool) -> None:
-    """Print the vector of TEXT.
+    """Print the embedding of TEXT.
 
     \b
     Examples:

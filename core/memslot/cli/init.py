@@ -12,9 +12,9 @@ from memslot.cli.output import print_json, say_done
 @click.command("init")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(as_json: bool) -> None:
-    """Make a home, a config and a workspace to start with.
+    """Create a home folder, a config and a starter workspace.
 
-    What is there already stays as it is, so running it twice changes nothing.
+    Existing files are left alone; running it twice changes nothing.
 
     \b
     Examples:
@@ -49,7 +49,7 @@ def command(as_json: bool) -> None:
     for path in made:
         say_done(f"made {path}")
     if not made:
-        click.echo("Everything is there already; nothing was changed.")
+        click.echo("Already set up; nothing changed.")
     click.echo('Next: memslot run "what do you know about me?"')
 
 
@@ -61,7 +61,7 @@ def _make_folder(path: Path, made: list[str]) -> None:
     try:
         make_private_dir(path)
     except OSError as error:
-        raise click.ClickException(f"{path} cannot be made: {error.strerror}") from None
+        raise click.ClickException(f"{path} cannot be created: {error.strerror}") from None
     made.append(str(path))
 
 

@@ -17,9 +17,9 @@ _COLOURS = {"ok": "green", "note": "yellow", "problem": "red"}
 @click.command("init")
 @click.argument("name")
 @click.option("--type", "kind", type=click.Choice(KINDS), required=True, help="What the plugin is for.")
-@click.option("--dir", "folder", type=click.Path(path_type=Path), help="Where to write it; ./NAME unless told.")
+@click.option("--dir", "folder", type=click.Path(path_type=Path), help="Folder to write to (default: ./NAME).")
 def init(name: str, kind: Kind, folder: Path | None) -> None:
-    """Write a new plugin package NAME that installs, works and passes its tests.
+    """Create a plugin package NAME that installs, works and passes its tests.
 
     NAME is the plugin's id: lower-case letters, digits and dashes. The distribution is called
     memslot-NAME and is imported as memslot_NAME. An embedder's provider is called NAME, too, without
@@ -46,10 +46,10 @@ def init(name: str, kind: Kind, folder: Path | None) -> None:
 @click.option("--settings", default="{}", metavar="JSON", help="Settings to try the plugin with.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def validate(target: str, settings: str, as_json: bool) -> None:
-    """Check a plugin: its manifest, its package, and what it does when it is loaded.
+    """Validate a plugin: its manifest, its package and how it loads.
 
-    PATH is a folder with a plugin in it (the current one unless told), ID an installed plugin. The
-    plugin is loaded in a process of its own, with an empty home. Ends with 1 if there is a problem; a
+    PATH is a folder with a plugin in it (default: the current one), ID an installed plugin. The
+    plugin is loaded in a process of its own, with an empty home. Exits with 1 if there is a problem; a
     note is not one.
 
     \b
@@ -79,7 +79,7 @@ def validate(target: str, settings: str, as_json: bool) -> None:
                 word = click.style(f"{check.level:<7}", fg=_COLOURS[check.level])
                 click.echo(f"  {word}  {check.name}: {clean(check.message)}")
         problems = sum(not check.ok for report in reports for check in report.checks)
-        click.echo("Everything is fine." if ok else f"{problems} problem{'s'[: problems != 1]} found.")
+        click.echo("No problems found." if ok else f"{problems} problem{'s'[: problems != 1]} found.")
     if not ok:
         raise click.exceptions.Exit(1)
 

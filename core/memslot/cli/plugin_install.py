@@ -14,8 +14,8 @@ from memslot.cli.plugin_commands import read_current_overview
 
 @click.command("install")
 @click.argument("packages", nargs=-1, required=True)
-@click.option("-U", "--upgrade", is_flag=True, help="Take the newest version.")
-@click.option("-e", "--editable", is_flag=True, help="Install from a folder, following changes in it.")
+@click.option("-U", "--upgrade", is_flag=True, help="Upgrade to the newest version.")
+@click.option("-e", "--editable", is_flag=True, help="Install from a folder in editable mode.")
 def install(packages: tuple[str, ...], upgrade: bool, editable: bool) -> None:
     """Install PACKAGES with pip into the environment that memslot runs in.
 
@@ -39,9 +39,9 @@ def install(packages: tuple[str, ...], upgrade: bool, editable: bool) -> None:
 
 @click.command("uninstall")
 @click.argument("plugin_id", metavar="ID")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option("-y", "--yes", is_flag=True, help="Don't ask for confirmation.")
 def uninstall(plugin_id: str, yes: bool) -> None:
-    """Remove the package that brings a plugin. Its settings and its data stay.
+    """Uninstall a plugin's package. Its settings and data are kept.
 
     \b
     Examples:
@@ -86,4 +86,4 @@ def _run_pip(arguments: list[str]) -> None:
     done = subprocess.run([sys.executable, "-P", "-m", "pip", *arguments], stdout=sys.stderr, check=False)
     importlib.invalidate_caches()
     if done.returncode != 0:
-        raise click.ClickException(f"pip could not do it (exit code {done.returncode}); its report is above")
+        raise click.ClickException(f"pip failed with exit code {done.returncode}; see its output above")

@@ -13,7 +13,7 @@ from memslot.cli.plugins import find_decision
 @click.command("enable")
 @click.argument("plugin_id", metavar="ID")
 def enable(plugin_id: str) -> None:
-    """Let a plugin run; a memory plugin also gets the memory slot.
+    """Enable a plugin; a memory plugin also takes the memory slot.
 
     \b
     Examples:
@@ -47,7 +47,7 @@ def enable(plugin_id: str) -> None:
 @click.command("disable")
 @click.argument("plugin_id", metavar="ID")
 def disable(plugin_id: str) -> None:
-    """Stop a plugin from running.
+    """Disable a plugin.
 
     \b
     Examples:

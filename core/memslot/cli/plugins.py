@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from memslot.plugins.info import PluginInfo
 
 _LAZY = {
-    "enable": ("memslot.cli.plugin_switch", "Let a plugin run; a memory plugin also gets the slot."),
-    "disable": ("memslot.cli.plugin_switch", "Stop a plugin from running."),
-    "doctor": ("memslot.cli.doctor", "Load every plugin and say what is wrong."),
-    "validate": ("memslot.cli.plugin_author", "Check a plugin you are writing."),
-    "init": ("memslot.cli.plugin_author", "Write a new plugin package that works."),
-    "install": ("memslot.cli.plugin_install", "Install a plugin with pip, here."),
-    "uninstall": ("memslot.cli.plugin_install", "Remove a plugin's package with pip."),
+    "enable": ("memslot.cli.plugin_switch", "Enable a plugin; a memory plugin also takes the slot."),
+    "disable": ("memslot.cli.plugin_switch", "Disable a plugin."),
+    "doctor": ("memslot.cli.doctor", "Load every enabled plugin and report problems."),
+    "validate": ("memslot.cli.plugin_author", "Validate a plugin you are writing."),
+    "init": ("memslot.cli.plugin_author", "Create a plugin package from a template."),
+    "install": ("memslot.cli.plugin_install", "Install a plugin with pip."),
+    "uninstall": ("memslot.cli.plugin_install", "Uninstall a plugin's package with pip."),
 }
 _ATTRIBUTES = {"doctor": "plugins_doctor"}
 
@@ -49,7 +49,7 @@ class PluginCommands(click.Group):
 
 @click.group("plugins", cls=PluginCommands)
 def command() -> None:
-    """List, switch, install, check and write plugins.
+    """List, enable, install, validate and create plugins.
 
     \b
     Examples:
@@ -61,9 +61,9 @@ def command() -> None:
 
 @command.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON only.")
-@click.option("--enabled", is_flag=True, help="Only those that run.")
+@click.option("--enabled", is_flag=True, help="List running plugins only.")
 def list_(as_json: bool, enabled: bool) -> None:
-    """List every plugin that was found, with the reason why it runs or not. Imports none of them.
+    """List all plugins found, and why each runs or does not. Imports none of them.
 
     \b
     Examples:
@@ -98,7 +98,7 @@ def list_(as_json: bool, enabled: bool) -> None:
 @click.argument("plugin_id", metavar="ID")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON only.")
 def info(plugin_id: str, as_json: bool) -> None:
-    """Show what a plugin is, needs, brings and can be told. Does not import it.
+    """Show a plugin's details: what it provides, needs and can be configured with. Does not import it.
 
     \b
     Examples:

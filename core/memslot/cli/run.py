@@ -10,9 +10,9 @@ from memslot.events import CHAT_TYPES, ChatType
 
 @click.command("run")
 @click.argument("prompt")
-@click.option("--session", help="Id of the conversation it belongs to.")
+@click.option("--session", help="Session id to run in.")
 @click.option("--chat-type", type=click.Choice(CHAT_TYPES), default="direct", show_default=True)
-@click.option("--agent", help="An agent's id; the default agent unless told.")
+@click.option("--agent", help="Agent to use (default: the default agent).")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(prompt: str, session: str | None, chat_type: ChatType, agent: str | None, as_json: bool) -> None:
     """Show what an agent would be given for PROMPT: context, system prompt and tools.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from memslot.sessions.transcript import Entry
 
 _FORMATS = ("json5", "jsonl", "markdown")
-_agent = click.option("--agent", help="An agent's id; the default agent unless told.")
+_agent = click.option("--agent", help="Agent to use (default: the default agent).")
 _json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
@@ -43,11 +43,11 @@ def command() -> None:
 
 
 @command.command("list")
-@click.option("--limit", type=click.IntRange(min=1), help="Only so many, those last used.")
+@click.option("--limit", type=click.IntRange(min=1), help="Show at most this many, most recent first.")
 @_agent
 @_json
 def list_sessions(limit: int | None, agent: str | None, as_json: bool) -> None:
-    """List an agent's conversations, last used first.
+    """List an agent's conversations, most recent first.
 
     \b
     Examples:
@@ -80,7 +80,7 @@ def list_sessions(limit: int | None, agent: str | None, as_json: bool) -> None:
 @_agent
 @_json
 def show(session_id: str, last: int | None, agent: str | None, as_json: bool) -> None:
-    """Show what is known of a conversation and what was said in it. The beginning of its ID will do.
+    """Show a conversation and its metadata. A prefix of its ID is enough.
 
     \b
     Examples:
@@ -123,10 +123,10 @@ def show(session_id: str, last: int | None, agent: str | None, as_json: bool) ->
 @command.command()
 @click.argument("session_id", metavar="ID")
 @click.option("--format", "form", type=click.Choice(_FORMATS), default="json5", show_default=True)
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="A file; it must not be there yet.")
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="File to create; it must not exist.")
 @_agent
 def export(session_id: str, form: str, output: Path | None, agent: str | None) -> None:
-    """Print a conversation in a form for elsewhere. Nothing is redacted.
+    """Export a conversation. Nothing is redacted.
 
     \b
     json5      the messages with all that the registry knows
@@ -154,10 +154,10 @@ def export(session_id: str, form: str, output: Path | None, agent: str | None) -
 
 @command.command()
 @click.argument("ids", metavar="ID...", nargs=-1, required=True)
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
 @_agent
 def delete(ids: tuple[str, ...], yes: bool, agent: str | None) -> None:
-    """Delete conversations for good: what was said, and what is known of it. The beginning of an ID will do.
+    """Delete conversations for good, transcript and metadata. A prefix of an ID is enough.
 
     \b
     Examples:
@@ -201,7 +201,7 @@ def _meant(store: SessionStore, written: str) -> str:
     if not found:
         raise click.ClickException(f"there is no conversation {written!r}; `memslot sessions list` shows all")
     shown = ", ".join(clean(each) for each in found[:5]) + (", …" if len(found) > 5 else "")
-    raise click.ClickException(f"{written!r} is the beginning of {len(found)} ids ({shown}); write more of it")
+    raise click.ClickException(f"{written!r} matches {len(found)} ids ({shown}); type more of it")
 
 
 def _print_message(entry: Entry) -> None:
@@ -218,7 +218,7 @@ def _write_new(path: Path, data: bytes) -> None:
     try:
         write_file(path, data, overwrite=False)
     except FileExistsError:
-        raise click.ClickException(f"{path} is there already; choose another name or delete it") from None
+        raise click.ClickException(f"{path} already exists; choose another name or delete it") from None
     except OSError as error:
         raise click.ClickException(f"{path} cannot be written: {error.strerror}") from None
 

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 @click.command("trust")
 @click.argument("folder", type=click.Path(path_type=Path), required=False)
-@click.option("--revoke", is_flag=True, help="No longer trust it.")
-@click.option("--list", "show", is_flag=True, help="List what is trusted.")
-@click.option("--dry-run", is_flag=True, help="Show what it sets, and trust nothing.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option("--revoke", is_flag=True, help="Stop trusting it.")
+@click.option("--list", "show", is_flag=True, help="List trusted projects.")
+@click.option("--dry-run", is_flag=True, help="Show what it sets without trusting it.")
+@click.option("-y", "--yes", is_flag=True, help="Don't ask for confirmation.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(folder: Path | None, revoke: bool, show: bool, dry_run: bool, yes: bool, as_json: bool) -> None:
     """Trust the config file of the project in FOLDER (default: here), as it is now.

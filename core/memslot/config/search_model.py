@@ -89,7 +89,7 @@ class Sync(Section):
     on_search: bool = setting(True, "Look for changes, in the background, when a search runs.")
     watch: bool = setting(True, "Watch the files for changes.")
     watch_debounce_ms: int = setting(1500, "Milliseconds of quiet before a change is indexed.", ge=0, le=600_000)
-    interval_minutes: int = setting(0, "Look for changes every so many minutes; 0 is never.", ge=0, le=10_080)
+    interval_minutes: int = setting(0, "Check for changes every N minutes; 0 turns it off.", ge=0, le=10_080)
     sessions: SessionSync = section(SessionSync, "When transcripts are indexed.")
 
 

@@ -215,11 +215,11 @@ class _Tally:
 def sendable_texts(texts: Iterable[Any]) -> list[str]:
     """A list of texts that can be written as UTF-8: half a surrogate pair becomes a replacement character."""
     if isinstance(texts, str | bytes):
-        raise TypeError("a list of texts is due, not one text")
+        raise TypeError("expected a list of texts, got a single string")
     listed = list(texts)
     for text in listed:
         if not isinstance(text, str):
-            raise TypeError(f"a text is due, not {type(text).__name__}")
+            raise TypeError(f"expected str, got {type(text).__name__}")
     return [_sendable(text) for text in listed]
 
 

@@ -1,4 +1,4 @@
-"""Chooses the embedding provider: by name, by fallback, or by itself, and always says why."""
+"""Selects the embedding provider: by name, as a fallback or automatically, and says why."""
 
 from __future__ import annotations
 

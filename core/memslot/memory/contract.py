@@ -44,7 +44,7 @@ class MemorySearchOutcome:
     weak: bool = False
     """Whether none of the hits is a good one: they are the nearest there is."""
     explanation: Mapping[str, Any] | None = None
-    """What was looked at and why it fell out, where somebody asked for it."""
+    """What was considered and why it was dropped, if asked for."""
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ def _claim(folder: Path) -> None:
         if any(folder.iterdir()):
             raise PluginError(f"{folder} is not empty; name another folder with --dir")
     except OSError as error:
-        raise PluginError(f"{folder} cannot be made: {error.strerror}") from None
+        raise PluginError(f"{folder} cannot be created: {error.strerror}") from None
 
 
 def _templates(kind: Kind) -> dict[PurePosixPath, str]:

@@ -126,7 +126,7 @@ def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
 
 def test_a_file_in_the_way(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("mine")
-    with pytest.raises(PluginError, match="cannot be made"):
+    with pytest.raises(PluginError, match="cannot be created"):
         write_package("x", "tool", tmp_path / "taken")
 
 

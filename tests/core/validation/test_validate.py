@@ -82,7 +82,7 @@ def test_the_current_folder_is_meant_unless_told(project: Path, monkeypatch: pyt
     monkeypatch.chdir(project)
     done = CliRunner().invoke(validate, [])
     assert done.exit_code == 0, done.output
-    assert done.output.endswith("Everything is fine.\n")
+    assert done.output.endswith("No problems found.\n")
 
 
 def test_an_installed_plugin_by_its_id() -> None:
@@ -169,7 +169,7 @@ def test_people_see_a_note_too(project: Path) -> None:
     done = CliRunner().invoke(validate, [str(project)])
     assert done.exit_code == 0
     assert "  note     py.typed: there is no py.typed" in done.output
-    assert done.output.endswith("Everything is fine.\n")
+    assert done.output.endswith("No problems found.\n")
 
 
 # Behaviour
