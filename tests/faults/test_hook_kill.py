@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -147,9 +148,10 @@ def test_killed_hook_calls_leave_no_process_behind(tmp_path: Path, calls: int) -
     transcript.write_text(json.dumps(said) + "\n", encoding="utf-8")
     payload = {"session_id": "a", "prompt": "which code?", "transcript_path": str(transcript)}
     env = {**os.environ, "MEMSLOT_HOME": str(home), "MEMSLOT_LOAD_PLUGINS": f"{PLUGINS},mcp-server"}
-    for _ in range(calls):
+
+    def call_and_kill(event: str, seconds: float) -> None:
         hook = subprocess.Popen(
-            [sys.executable, "-m", "memslot_mcp_server.hook_client", "claude-code", dice.choice(["prompt", "stop"])],
+            [sys.executable, "-m", "memslot_mcp_server.hook_client", "claude-code", event],
             env=env,
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
@@ -161,11 +163,16 @@ def test_killed_hook_calls_leave_no_process_behind(tmp_path: Path, calls: int) -
             hook.stdin.write(json.dumps(payload).encode())
             hook.stdin.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            hook.wait(dice.random() * 2 * LONGEST_LIFE)
+            hook.wait(seconds)
         hook.kill()
         hook.wait()
         with pytest.raises(ProcessLookupError):
             os.killpg(hook.pid, 0)
+
+    events = dice.choices(["prompt", "stop"], k=calls)
+    lives = [dice.random() * 2 * LONGEST_LIFE for _ in range(calls)]
+    with ThreadPoolExecutor(4) as crew:
+        list(crew.map(call_and_kill, events, lives))
 
 
 if __name__ == "__main__":

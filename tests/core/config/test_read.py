@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import os
 import socket
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,10 +12,8 @@ from memslot.errors import ConfigError
 
 def complaint(path: Path) -> str:
     """The one sentence that a broken file gets."""
-    started = time.monotonic()
     with pytest.raises(ConfigError) as caught:
         read_config_file(path)
-    assert time.monotonic() - started < 5
     text = str(caught.value)
     assert str(path) in text
     assert "Traceback" not in text

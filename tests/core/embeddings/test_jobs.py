@@ -9,7 +9,6 @@ import stat
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -275,10 +274,8 @@ def test_cancelling_cancels_the_job_and_forgets_it(tmp_path: Path, way: str) -> 
         return looked.is_set()
 
     provider = BatchProvider(script)
-    started = time.monotonic()
     with pytest.raises(EmbeddingCancelledError if way == "cancel" else KeyboardInterrupt):
-        run(provider, tmp_path, cancelled=stop, poll_interval=60)
-    assert time.monotonic() - started < 1
+        run(provider, tmp_path, cancelled=stop, poll_interval=3600)  # longer than any test may take
     assert provider.cancelled == ["job-1"]
     assert stored(tmp_path) == []
 

@@ -45,15 +45,13 @@ class Work:
             self.at_once -= 1
 
 
-def test_waiting_for_what_is_done_already_takes_no_time() -> None:
+def test_what_is_done_already_need_not_be_waited_for() -> None:
     work = Work()
     upkeep = Upkeep(work)
     upkeep.request()
     while not work.runs or upkeep.is_busy:
         time.sleep(0.001)
-    started = time.monotonic()
-    assert upkeep.wait(5.0)
-    assert time.monotonic() - started < 1.0
+    assert upkeep.wait(0.0)
     upkeep.close()
 
 
@@ -201,7 +199,7 @@ def test_runs_come_by_the_clock() -> None:
     work = Work()
     upkeep = Upkeep(work, interval_seconds=0.03)
     upkeep.keep_interval()
-    deadline = time.monotonic() + 5.0
+    deadline = time.monotonic() + 30.0
     while work.runs < 3 and time.monotonic() < deadline:
         time.sleep(0.01)
     upkeep.close()
@@ -219,9 +217,7 @@ def test_closing_ends_the_thread(moment: str) -> None:
     upkeep.request()
     while not work.runs:
         time.sleep(0.001)
-    started = time.monotonic()
-    upkeep.close()
-    assert time.monotonic() - started < 2.0
+    upkeep.close(30.0)
     assert upkeep._thread is not None
     assert not upkeep._thread.is_alive()
     upkeep.request()
