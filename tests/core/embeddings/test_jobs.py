@@ -384,7 +384,7 @@ def test_a_killed_program_takes_its_job_up_again_and_does_not_pay_twice(tmp_path
     process = subprocess.Popen([*command, "running"])
     wait_until(lambda: log.exists() and "poll" in log.read_text())
     os.kill(process.pid, signal.SIGKILL)
-    process.wait(10)
+    process.wait(30)
     assert len(list(folder.glob("*.json"))) == 1
 
     subprocess.run([*command, "done"], check=True, timeout=60)

@@ -380,7 +380,7 @@ def ways_to_cancel(event: threading.Event) -> list[Any]:
 @pytest.mark.parametrize("way", [0, 1], ids=["event", "function"])
 def test_cancelling_ends_it_while_the_provider_hangs(hanging: HangingProvider, way: int) -> None:
     event = threading.Event()
-    threading.Thread(target=lambda: (hanging.started.wait(10), event.set()), daemon=True).start()
+    threading.Thread(target=lambda: (hanging.started.wait(30), event.set()), daemon=True).start()
     with pytest.raises(EmbeddingCancelledError):
         EmbeddingPipeline(hanging).embed_documents(TEXTS, cancelled=ways_to_cancel(event)[way])
 
@@ -416,7 +416,7 @@ def test_what_was_finished_before_cancelling_is_in_the_cache(make_provider: Any,
 
 def test_closing_ends_what_is_under_way_and_begins_nothing_more(hanging: HangingProvider) -> None:
     pipeline = EmbeddingPipeline(hanging)
-    threading.Thread(target=lambda: (hanging.started.wait(10), pipeline.close()), daemon=True).start()
+    threading.Thread(target=lambda: (hanging.started.wait(30), pipeline.close()), daemon=True).start()
     with pytest.raises(EmbeddingCancelledError, match="closed"):
         pipeline.embed_documents(["a"])
     pipeline.close()

@@ -114,11 +114,11 @@ def test_implementations_of_one_hook_run_at_the_same_time(bench: Bench) -> None:
     together = threading.Barrier(3)
 
     def before_agent_start() -> AgentStart:
-        together.wait(10)  # breaks unless all three are under way
+        together.wait(30)  # breaks unless all three are under way
         return AgentStart(prepend_context="met")
 
     for plugin_id in ("one", "two", "three"):
-        bench.add(plugin_id, before_agent_start)
+        bench.add(plugin_id, before_agent_start, timeout_ms=60_000)
     assert bench.start() == [("three", "met"), ("two", "met"), ("one", "met")]
 
 
@@ -193,19 +193,6 @@ def test_hanging_plugin_is_left_after_its_budget_and_the_others_answer(
     bench.add("ok", good("fine"))
     assert bench.start() == [("ok", "fine")]
     assert bench.events == [("stuck", "before_agent_start", "did not finish within 0.2 s")]
-
-
-def test_plugins_are_called_and_waited_for_at_the_same_time(bench: Bench) -> None:
-    """None of them comes back before all have been called."""
-    together = threading.Barrier(3)
-
-    def before_agent_start() -> AgentStart:
-        together.wait(30)
-        return AgentStart("met")
-
-    for number in range(3):
-        bench.add(f"p-{number}", before_agent_start, timeout_ms=60_000)
-    assert [text for _, text in bench.start()] == ["met"] * 3
 
 
 def test_plugin_that_never_comes_back_is_not_called_for_ever(bench: Bench, release: threading.Event) -> None:

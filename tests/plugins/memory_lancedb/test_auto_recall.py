@@ -103,7 +103,7 @@ class TestRelevance:
         memory = make_memory(provider=(provider := Refusing()))
         memory.keep(MEMORIES[0])
         assert memory.search("dentist").mode == "hybrid"
-        memory.upkeep.wait(10)
+        memory.upkeep.wait(30.0)
         asked = provider.requests
         assert memory.search("Novak").mode == "hybrid"
         assert (provider.requests, memory.embedder.fault) == (asked, None)

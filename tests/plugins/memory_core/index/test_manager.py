@@ -126,7 +126,7 @@ def test_a_search_takes_up_changes_soon(make_manager: Any) -> None:
     manager.sync()
     write(manager, "The windmill is white.\n", "memory/b.md")
     manager.search("lighthouse")
-    deadline = time.monotonic() + 5.0
+    deadline = time.monotonic() + 30
     while not manager.search("windmill").hits and time.monotonic() < deadline:
         time.sleep(0.05)
     assert manager.search("windmill").hits
@@ -190,7 +190,7 @@ def test_what_the_watcher_missed_is_found_by_a_search_after_a_while(
     monkeypatch.setattr(watcher, "_on_change", lambda _: None)
     write(manager, "The windmill is white.\n", "memory/b.md")
     manager.search("windmill")
-    assert manager._freshness._upkeep.wait(5.0)
+    assert manager._freshness._upkeep.wait(30.0)
     assert not manager.search("windmill").hits
     monkeypatch.setattr(module, "_WATCHED_SYNC_SECONDS", 0.0)
     monkeypatch.setattr(module, "_WATCHED_SYNC_SHARE", 0.0)
@@ -237,7 +237,7 @@ def test_a_sync_that_works_ends_what_failed_before(make_manager: Any, monkeypatc
 
         patch.setattr(manager._freshness._sync, "run", fails)
         manager.request_sync()
-        assert manager._freshness._upkeep.wait(5.0)
+        assert manager._freshness._upkeep.wait(30.0)
     assert any("Input/output error" in problem for problem in manager.status().problems)
     manager.sync()
     assert manager.status().is_healthy

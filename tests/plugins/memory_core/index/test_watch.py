@@ -44,7 +44,7 @@ class Watched:
         assert until(lambda: self.told > 0, 10.0)
         time.sleep(0.5)
 
-    def tells_of(self, change: Callable[[], Any], seconds: float = 8.0) -> bool:
+    def tells_of(self, change: Callable[[], Any], seconds: float = 30.0) -> bool:
         before = self.told
         change()
         return until(lambda: self.told > before, seconds)
