@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import subprocess
 import sys
 import venv
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,30 @@ settings.load_profile("memslot")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts what runs in the background deaf to Ctrl-C, and so would be all that the tests start and interrupt.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+CAPABILITIES_VERSION = 0x20080522
+DAC_OVERRIDE, DAC_READ_SEARCH = 1 << 1, 1 << 2
+
+
+@pytest.fixture
+def modes_bind_root() -> Iterator[None]:
+    """File modes hold for this thread even where it is root's: Linux lets it do without the power to pass them by."""
+    if os.geteuid() != 0:
+        yield
+        return
+    if sys.platform != "linux":
+        pytest.skip("only Linux lets root give up a part of its power")
+    libc = ctypes.CDLL(None, use_errno=True)
+    header = (ctypes.c_uint32 * 2)(CAPABILITIES_VERSION, 0)
+    sets = (ctypes.c_uint32 * 6)()  # effective, permitted and inheritable, twice 32 bits of each
+    assert libc.capget(header, sets) == 0
+    effective = sets[0]
+    sets[0] = effective & ~(DAC_OVERRIDE | DAC_READ_SEARCH)
+    assert libc.capset(header, sets) == 0
+    yield
+    sets[0] = effective
+    assert libc.capset(header, sets) == 0
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 
 def test_indexing_a_workspace_that_is_not_there_fails_in_one_sentence(memslot: Any) -> None:
     done = memslot("memory", "index")
@@ -75,3 +77,45 @@ def test_validate_reports_every_fault_of_a_plugin(memslot: Any) -> None:
     assert len(told) == 5
     for word in ("id ", "kind", "name is required", "nmae", "__init__"):
         assert any(word in each for each in told), word
+
+
+def test_json_on_a_terminal_escapes_what_would_steer_it(memslot: Any) -> None:
+    memslot.ok("init")
+    memslot.write_config({"agents": {"defaults": {"memorySearch": {"provider": "none"}}}})
+    said = "The zeppelin\x9b2J is \u202eder\u202c and \U000e0041loud, \x1b]0;pwned\x07 über 東京."
+    (memslot.home / "workspace" / "memory" / "a.md").write_text(said + "\n", encoding="utf-8")
+    code, shown = memslot.on_a_terminal("memory", "search", "zeppelin", "--json")
+    assert code == 0
+    assert not set(shown) & set("\x9b\u202e\u202c\U000e0041\x1b\x07")
+    assert "\\u009b2J is \\u202eder" in shown
+    assert "über 東京" in shown
+    assert said in json.loads(shown)["results"][0]["snippet"]
+
+
+FAKE_PIP = """
+import shutil, sys
+from pathlib import Path
+here = Path(__file__).parent.parent
+assert sys.argv[1:] == ["uninstall", "--yes", "book-shelf"], sys.argv
+shutil.rmtree(here / "book_shelf-1.0.dist-info")
+"""
+
+
+@pytest.mark.parametrize("answer", ["n", "y"])
+def test_uninstalling_the_owner_of_a_slot_says_that_the_slot_loses_it(memslot: Any, answer: str) -> None:
+    """A distribution on PYTHONPATH, and beside it a pip that can remove nothing else."""
+    memslot.add_plugin("book-shelf")
+    memslot.write_config({"plugins": {"slots": {"memory": "book-shelf"}}})
+    site = memslot.folder / "plugins"
+    info = site / "book_shelf-1.0.dist-info"
+    (site / "pip").mkdir()
+    (site / "pip" / "__init__.py").touch()
+    (site / "pip" / "__main__.py").write_text(FAKE_PIP)
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: book-shelf\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[memslot.plugins]\nbook-shelf = book_shelf\n")
+    code, shown = memslot.on_a_terminal("plugins", "uninstall", "book-shelf", typed=f"{answer}\n", PYTHONPATH=str(site))
+    assert "Remove the package book-shelf? The memory slot loses its owner." in shown
+    assert info.exists() == (answer == "n")
+    assert ("the memory slot has no owner now; fill it with: memslot plugins enable ID" in shown) == (answer == "y")
+    assert code == (0 if answer == "y" else 1)

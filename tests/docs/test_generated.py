@@ -243,23 +243,20 @@ def _commands() -> list[tuple[str, click.Command, str]]:
 COMMANDS = _commands()
 
 
-@pytest.mark.parametrize(("name", "command", "text"), COMMANDS, ids=[name for name, _, _ in COMMANDS])
-def test_command_is_documented_and_explains_itself(name: str, command: click.Command, text: str) -> None:
-    assert re.search(rf"^###+ {name}$", _page("cli.md"), re.MULTILINE)
-    assert (command.help or "").strip()
-    takes_arguments = any(isinstance(parameter, click.Argument) for parameter in command.params)
-    assert "Examples:" in text or not takes_arguments
+def test_every_command_is_documented_and_explains_itself() -> None:
+    for name, command, text in COMMANDS:
+        assert re.search(rf"^###+ {name}$", _page("cli.md"), re.MULTILINE), name
+        assert (command.help or "").strip(), name
+        takes_arguments = any(isinstance(parameter, click.Argument) for parameter in command.params)
+        assert "Examples:" in text or not takes_arguments, name
 
 
-@pytest.mark.parametrize(("name", "command", "text"), COMMANDS, ids=[name for name, _, _ in COMMANDS])
-def test_line_of_help_in_a_list_of_commands_agrees_with_the_command(
-    name: str, command: click.Command, text: str
-) -> None:
+def test_every_command_is_in_its_group_s_list() -> None:
     """Groups list commands without importing them, from lines kept beside their names."""
-    parent = next((text for other, _, text in COMMANDS if other == name.rpartition(" ")[0]), None)
-    if parent is not None:
-        assert re.search(rf"^  {name.rpartition(' ')[2]} +\S", parent, re.MULTILINE)
-    assert all(len(line) <= 100 for line in text.splitlines())
+    for name, _, text in COMMANDS:
+        parent = next((text for other, _, text in COMMANDS if other == name.rpartition(" ")[0]), None)
+        assert parent is None or re.search(rf"^  {name.rpartition(' ')[2]} +\S", parent, re.MULTILINE), name
+        assert all(len(line) <= 100 for line in text.splitlines()), name
 
 
 # Links and examples in pages

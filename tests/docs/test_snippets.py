@@ -117,7 +117,8 @@ def test_words_are_known() -> None:
     assert odd == []
 
 
-@pytest.mark.parametrize("snippet", [s for s in SNIPPETS if s.language == "python" and "no-run" in s.words], ids=str)
-def test_what_does_not_run_is_no_program(snippet: Snippet) -> None:
+def test_what_does_not_run_is_no_program() -> None:
     """`no-run` is for signatures; a snippet that could run should."""
-    assert "import " not in snippet.text
+    still = [s for s in SNIPPETS if s.language == "python" and "no-run" in s.words]
+    assert still
+    assert [str(s) for s in still if "import " in s.text] == []

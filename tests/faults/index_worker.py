@@ -158,6 +158,20 @@ def run_within(folder: str, most_bytes: int, answer: str) -> None:
     Path(answer).write_text(json.dumps(told))
 
 
+def run_measured(folder: str, query: str, told: str) -> None:
+    """Sync with chunks of the usual size and search; how much memory that took at its peak goes into `told`."""
+    import resource
+
+    manager = make_manager(place_below(Path(folder)), tokens=400)
+    report = manager.sync()
+    snippets = [hit.snippet for hit in manager.search(query, fresh_seconds=0.0).hits]
+    remarks = manager.status().details["remarks"]
+    manager.close()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    answer = {"complete": report.complete, "snippets": snippets, "remarks": remarks, "peak": peak}
+    Path(told).write_text(json.dumps(answer))
+
+
 def hold_lock(folder: str, stop: str, exclusive: bool) -> None:
     """Keep the index locked as another program might, until told to let go."""
     db = apsw.Connection(str(place_below(Path(folder)).index_file))
@@ -172,7 +186,7 @@ def hold_lock(folder: str, stop: str, exclusive: bool) -> None:
 
 
 JOBS: dict[str, Callable[..., None]] = {
-    job.__name__: job for job in (run_sync, run_searches, run_syncs, run_rebuilds, run_within, hold_lock)
+    job.__name__: job for job in (run_sync, run_searches, run_syncs, run_rebuilds, run_within, run_measured, hold_lock)
 }
 
 

@@ -70,7 +70,7 @@ class Nursery:
     def close(self) -> None:
         assert self._process.stdin is not None
         self._process.stdin.close()
-        self._process.wait(10)
+        self._process.wait(30)
 
     def _order(self, order: dict[str, Any]) -> None:
         assert self._process.stdin is not None
@@ -280,7 +280,7 @@ def assert_like_fresh(world: World, manager: MemoryManager, scratch: Path, **set
     assert len(tables(world.place.index_file)) == 1
 
 
-def wait_until(is_so: Any, seconds: float = 5.0) -> bool:
+def wait_until(is_so: Any, seconds: float = 30.0) -> bool:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if is_so():

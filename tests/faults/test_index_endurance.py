@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 import time
@@ -12,7 +13,7 @@ import pytest
 from memslot_memory_core.manager import MemoryManager
 
 from .index_worker import DigestProvider
-from .index_world import QUERIES, World
+from .index_world import QUERIES, Nursery, World
 
 DAY = 86_400
 
@@ -127,14 +128,21 @@ def test_fifty_thousand_files_are_indexed_and_one_change_is_found(tmp_path: Path
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-def test_a_note_of_200_megabytes_is_indexed_in_part_and_status_says_so(tmp_path: Path) -> None:
+def test_a_note_of_200_megabytes_is_indexed_in_part_and_in_little_memory_and_status_says_so(tmp_path: Path) -> None:
     world = World(tmp_path / "world", seed=2, files=1)
     with (world.place.workspace / "memory" / "huge.md").open("w") as note:
         note.write("The zeppelin landed.\n")
         for number in range(3_400_000):
             note.write(f"The lantern number {number:07} hangs high, all day long.\n")
-    manager = world.manager()
-    assert manager.sync().complete
-    assert "zeppelin" in text_of(manager, "zeppelin")
-    assert any("huge.md" in remark and "64 MB" in remark for remark in manager.status().details["remarks"])
-    manager.close()
+    nursery, told = Nursery(), tmp_path / "told"  # a process of its own: a peak is never forgotten
+    try:
+        assert (
+            nursery.end(nursery.start("run_measured", folder=str(world.folder), query="zeppelin", told=str(told))) == 0
+        )
+    finally:
+        nursery.close()
+    answer = json.loads(told.read_text())
+    assert answer["complete"]
+    assert "zeppelin" in "".join(answer["snippets"])
+    assert any("huge.md" in remark and "64 MB" in remark for remark in answer["remarks"])
+    assert answer["peak"] < 10 * 64 * 1024 * 1024, f"it took {answer['peak'] // 1_000_000} MB"

@@ -29,7 +29,7 @@ from memslot_memory_lancedb.store import purge
 from memslot_memory_lancedb.store.growth import optimize
 
 ROUNDS = int(os.environ.get("MEMSLOT_FAULT_ROUNDS", "20"))
-"""In all, over every kind of work; `make faults` asks for more."""
+"""In all, over every kind of work; `make test-slow` asks for more."""
 KINDS = ("store", "update", "forget", "optimize", "everything")
 SHARE = {"store": 0.25, "update": 0.2, "forget": 0.2, "optimize": 0.15, "everything": 0.2}
 LONGEST_LIFE = 0.15

@@ -330,9 +330,7 @@ class TestAbsent:
             memory.keep("Lost, and said so.")
         with pytest.raises(StoreAwayError, match="does not answer"):
             memory.search("orchid")
-        started = time.monotonic()
         assert memory.auto_recall.context_for("where is the orchid in the office?") == ""
-        assert time.monotonic() - started < 2
         assert any("does not answer" in problem or "did not answer" in problem for problem in memory.status().problems)
 
         own_store.start()
@@ -348,10 +346,10 @@ class TestAbsent:
         memory.keep("The orchid stands in the harbour office.")
         own_store.signal(signal.SIGSTOP)
         try:
-            started = time.monotonic()
             assert memory.auto_recall.context_for("where is the orchid in the office?") == ""
+            assert "did not answer within 1 s" in (memory.auto_recall.problem or "")
             assert memory.auto_recall.context_for("where is the orchid in the office?") == ""
-            assert time.monotonic() - started < 2
+            assert "still waits" in (memory.auto_recall.problem or "")
         finally:
             own_store.signal(signal.SIGCONT)
         wait_until(lambda: answers(memory), seconds=60, what="the store to answer again")

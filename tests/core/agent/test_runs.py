@@ -221,17 +221,18 @@ def test_a_tool_that_hangs_is_left_after_its_time(bench) -> None:
     bench.write(
         "slow",
         """
+        GO_ON = threading.Event()
+
         @hookimpl
         def register_tools():
-            return [Tool("wait", "Waits.", {}, lambda args: time.sleep(3), timeout_seconds=0.2)]
+            return [Tool("wait", "Waits.", {}, lambda args: GO_ON.wait(60), timeout_seconds=0.2)]
         """,
         provides={"tools": ["wait"]},
     )
     with bench.load() as host, host.run("hello") as run:
-        begun = time.perf_counter()
         result = run.call_tool("wait")
-        assert time.perf_counter() - begun < 1.5
         assert result.text == "wait failed: did not finish within 0.2 s"
+        sys.modules["slow"].GO_ON.set()
 
 
 def test_a_plugin_may_change_arguments_and_the_next_one_sees_them(bench) -> None:
@@ -358,13 +359,22 @@ def test_ends_come_once_each_and_in_order_for_every_plugin(bench) -> None:
 
 
 def test_an_end_does_not_keep_the_agent_waiting(bench) -> None:
-    bench.write("slow", "@hookimpl\ndef agent_end(run):\n    time.sleep(0.5)\n    HEARD.append(run.prompt)\n")
+    bench.write(
+        "slow",
+        """
+        GO_ON = threading.Event()
+
+        @hookimpl
+        def agent_end(run):
+            GO_ON.wait(60)
+            HEARD.append(run.prompt)
+        """,
+    )
     with bench.load() as host:
-        begun = time.perf_counter()
         with host.run("hello"):
             pass
-        assert time.perf_counter() - begun < 0.4
         assert bench.heard("slow") == []
+        sys.modules["slow"].GO_ON.set()
     assert bench.heard("slow") == ["hello"]  # closing waited
 
 
@@ -728,23 +738,21 @@ def test_a_forgotten_host_still_tells_plugins_before_python_ends(bench, tmp_path
     assert ("Traceback" in err) == ("raise" in ending)
 
 
-def interrupt_when_ready(process: subprocess.Popen[str]) -> tuple[float, str]:
+def interrupt_when_ready(process: subprocess.Popen[str]) -> str:
+    """What it says when it is interrupted; it must not wait for the plugin, which hangs for much longer than we do."""
     assert process.stdout is not None
     assert process.stdout.readline().strip() == "ready"
     time.sleep(0.1)  # the caller goes from printing to waiting
-    begun = time.perf_counter()
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
-    return time.perf_counter() - begun, err
+    return process.communicate(timeout=60)[1]
 
 
 @pytest.mark.parametrize("kind", ["def", "async def"])
 def test_ctrl_c_while_a_hook_hangs_ends_promptly(bench, tmp_path: Path, kind: str) -> None:
-    pause = "await asyncio.sleep(20)" if kind == "async def" else "time.sleep(20)"
+    pause = "await asyncio.sleep(600)" if kind == "async def" else "time.sleep(600)"
     bench.write("stuck", f"@hookimpl\n{kind} before_agent_start():\n    print('ready', flush=True)\n    {pause}\n")
     process = start_script(bench, "with host, host.run('hello'):\n    print('never')\n", tmp_path)
-    seconds, err = interrupt_when_ready(process)
-    assert seconds < 5
+    err = interrupt_when_ready(process)
     assert err.rstrip().endswith("KeyboardInterrupt")
     assert process.returncode == -signal.SIGINT
 
@@ -755,7 +763,7 @@ def test_ctrl_c_while_a_tool_hangs_ends_promptly(bench, tmp_path: Path) -> None:
         """
         def wait(args):
             print("ready", flush=True)
-            time.sleep(20)
+            time.sleep(600)
 
         @hookimpl
         def register_tools():
@@ -764,14 +772,12 @@ def test_ctrl_c_while_a_tool_hangs_ends_promptly(bench, tmp_path: Path) -> None:
         provides={"tools": ["wait"]},
     )
     process = start_script(bench, "with host, host.run('hello') as run:\n    run.call_tool('wait')\n", tmp_path)
-    seconds, err = interrupt_when_ready(process)
-    assert seconds < 5
+    err = interrupt_when_ready(process)
     assert err.rstrip().endswith("KeyboardInterrupt")
 
 
 def test_ctrl_c_while_closing_waits_for_a_plugin_ends_promptly(bench, tmp_path: Path) -> None:
-    bench.write("stuck", "@hookimpl\ndef agent_end():\n    print('ready', flush=True)\n    time.sleep(20)\n")
+    bench.write("stuck", "@hookimpl\ndef agent_end():\n    print('ready', flush=True)\n    time.sleep(600)\n")
     process = start_script(bench, "with host, host.run('hello'):\n    pass\n", tmp_path)
-    seconds, err = interrupt_when_ready(process)
-    assert seconds < 5
+    err = interrupt_when_ready(process)
     assert err.rstrip().endswith("KeyboardInterrupt")

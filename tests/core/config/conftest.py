@@ -1,13 +1,12 @@
-"""Places in a scratch folder, and children that run as somebody else."""
+"""Places in a scratch folder, children that do some work, and JSON5 in all its spellings."""
 
 from __future__ import annotations
 
 import itertools
 import json
 import os
-import tempfile
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,8 +14,6 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 from memslot.config.paths import Places
-
-NOBODY = 65534
 
 
 @pytest.fixture
@@ -37,17 +34,13 @@ def places(home: Path) -> Places:
     return found
 
 
-def _in_child(work: Callable[[], str], *, user: int | None = None) -> str:
-    """What `work` returns when a forked child does it, as another user if asked."""
+def _in_child(work: Callable[[], str]) -> str:
+    """What `work` returns when a forked child does it."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
         status = 1
         try:
-            if user is not None and os.geteuid() == 0:
-                os.setgroups([])
-                os.setgid(user)
-                os.setuid(user)
             os.write(writer, work().encode())
             status = 0
         except BaseException:
@@ -63,25 +56,8 @@ def _in_child(work: Callable[[], str], *, user: int | None = None) -> str:
 
 
 @pytest.fixture
-def in_child() -> Callable[..., str]:
+def in_child() -> Callable[[Callable[[], str]], str]:
     return _in_child
-
-
-@pytest.fixture
-def open_folder() -> Iterator[Path]:
-    """A folder that other users can enter, which pytest's own are not."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        yield folder
-        for each in folder.iterdir():  # let it be deleted by whoever made it
-            each.chmod(0o700)
-
-
-@pytest.fixture
-def as_nobody() -> Callable[[Callable[[], str]], str]:
-    """Run in a child that is not root; permission bits mean nothing to root."""
-    return lambda work: _in_child(work, user=NOBODY)
 
 
 # Everything that may stand between two tokens of JSON5.

@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import os
 import socket
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,10 +11,8 @@ from memslot.errors import ConfigError
 
 def complaint(path: Path) -> str:
     """The one sentence that a broken file gets."""
-    started = time.monotonic()
     with pytest.raises(ConfigError) as caught:
         read_config_file(path)
-    assert time.monotonic() - started < 5
     text = str(caught.value)
     assert str(path) in text
     assert "Traceback" not in text
@@ -86,20 +82,17 @@ def test_path_below_a_file(tmp_path: Path) -> None:
     assert "not a folder" in complaint(tmp_path / "f" / "c.json5")
 
 
-def test_unreadable_file(open_folder: Path, as_nobody: Callable[[Callable[[], str]], str]) -> None:
-    path = written(open_folder / "c.json5", "{}")
+@pytest.mark.usefixtures("modes_bind_root")
+def test_unreadable_file(tmp_path: Path) -> None:
+    path = written(tmp_path / "c.json5", "{}")
     path.chmod(0)
-
-    def work() -> str:
-        assert os.geteuid() != 0
-        return complaint(path)
-
-    assert "may not be read by this user" in as_nobody(work)
+    assert "may not be read by this user" in complaint(path)
 
 
-def test_folder_that_may_not_be_entered(open_folder: Path, as_nobody: Callable[[Callable[[], str]], str]) -> None:
-    (open_folder / "closed").mkdir(mode=0o000)
-    assert "may not be read" in as_nobody(lambda: complaint(open_folder / "closed/c.json5"))
+@pytest.mark.usefixtures("modes_bind_root")
+def test_folder_that_may_not_be_entered(tmp_path: Path) -> None:
+    (tmp_path / "closed").mkdir(mode=0o000)
+    assert "may not be read" in complaint(tmp_path / "closed/c.json5")
 
 
 def test_too_large(tmp_path: Path) -> None:

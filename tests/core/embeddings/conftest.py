@@ -74,9 +74,9 @@ def no_waiting() -> Iterator[None]:
 @pytest.fixture
 def wait_until() -> Callable[[Callable[[], bool]], None]:
     def wait(condition: Callable[[], bool]) -> None:
-        until = time.monotonic() + 10
+        until = time.monotonic() + 30
         while not condition():
-            assert time.monotonic() < until, "it did not happen within 10 s"
+            assert time.monotonic() < until, "it did not happen within 30 s"
             time.sleep(0.005)
 
     return wait

@@ -9,7 +9,6 @@ import stat
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -275,10 +274,8 @@ def test_cancelling_cancels_the_job_and_forgets_it(tmp_path: Path, way: str) -> 
         return looked.is_set()
 
     provider = BatchProvider(script)
-    started = time.monotonic()
     with pytest.raises(EmbeddingCancelledError if way == "cancel" else KeyboardInterrupt):
-        run(provider, tmp_path, cancelled=stop, poll_interval=60)
-    assert time.monotonic() - started < 1
+        run(provider, tmp_path, cancelled=stop, poll_interval=3600)  # longer than any test may take
     assert provider.cancelled == ["job-1"]
     assert stored(tmp_path) == []
 
@@ -387,7 +384,7 @@ def test_a_killed_program_takes_its_job_up_again_and_does_not_pay_twice(tmp_path
     process = subprocess.Popen([*command, "running"])
     wait_until(lambda: log.exists() and "poll" in log.read_text())
     os.kill(process.pid, signal.SIGKILL)
-    process.wait(10)
+    process.wait(30)
     assert len(list(folder.glob("*.json"))) == 1
 
     subprocess.run([*command, "done"], check=True, timeout=60)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -113,11 +114,11 @@ def test_implementations_of_one_hook_run_at_the_same_time(bench: Bench) -> None:
     together = threading.Barrier(3)
 
     def before_agent_start() -> AgentStart:
-        together.wait(10)  # breaks unless all three are under way
+        together.wait(30)  # breaks unless all three are under way
         return AgentStart(prepend_context="met")
 
     for plugin_id in ("one", "two", "three"):
-        bench.add(plugin_id, before_agent_start)
+        bench.add(plugin_id, before_agent_start, timeout_ms=60_000)
     assert bench.start() == [("three", "met"), ("two", "met"), ("one", "met")]
 
 
@@ -156,51 +157,51 @@ def test_plugin_that_raises_in_a_coroutine_is_one_diagnostic(bench: Bench) -> No
 
 def hang(release: threading.Event) -> Any:
     def before_agent_start() -> None:
-        release.wait(30)
+        release.wait()
 
     return before_agent_start
 
 
-async def async_hang() -> None:
-    await asyncio.sleep(30)
+def async_hang(release: threading.Event) -> Any:
+    async def before_agent_start() -> None:
+        while not release.is_set():
+            await asyncio.sleep(0.01)
+
+    return before_agent_start
 
 
-async def async_block() -> None:
-    time.sleep(2)
+def async_block(release: threading.Event) -> Any:
+    async def before_agent_start() -> None:
+        release.wait()
+
+    return before_agent_start
 
 
-@pytest.mark.parametrize("kind", ["def", "async def", "async def that blocks its loop"])
-def test_hanging_plugin_costs_its_budget_once_and_the_others_answer(bench: Bench, kind: str) -> None:
-    release = threading.Event()
-    function = {"def": hang(release), "async def": async_hang, "async def that blocks its loop": async_block}[kind]
-    bench.add("stuck", function, timeout_ms=200)
+@pytest.fixture
+def release() -> Iterator[threading.Event]:
+    """Plugins hang until it is set: a call that waits for one does not come back at all."""
+    made = threading.Event()
+    yield made
+    made.set()
+
+
+@pytest.mark.parametrize("make", [hang, async_hang, async_block])
+def test_hanging_plugin_is_left_after_its_budget_and_the_others_answer(
+    bench: Bench, release: threading.Event, make: Any
+) -> None:
+    bench.add("stuck", make(release), timeout_ms=200)
     bench.add("ok", good("fine"))
-    began = time.perf_counter()
     assert bench.start() == [("ok", "fine")]
-    assert 0.15 < time.perf_counter() - began < 1.5
     assert bench.events == [("stuck", "before_agent_start", "did not finish within 0.2 s")]
-    release.set()
 
 
-def test_three_hanging_plugins_are_waited_for_at_the_same_time(bench: Bench) -> None:
-    release = threading.Event()
-    for number in range(3):
-        bench.add(f"stuck-{number}", hang(release), timeout_ms=300)
-    began = time.perf_counter()
-    assert bench.start() == []
-    assert time.perf_counter() - began < 0.7
-    release.set()
-
-
-def test_plugin_that_never_comes_back_is_not_called_for_ever(bench: Bench) -> None:
-    release = threading.Event()
+def test_plugin_that_never_comes_back_is_not_called_for_ever(bench: Bench, release: threading.Event) -> None:
     bench.add("stuck", hang(release), timeout_ms=20)
     for _ in range(8):
         bench.start()
     messages = [message for _, _, message in bench.events]
     assert messages.count("did not finish within 0.02 s") == 4
     assert messages.count("was not called: earlier calls of this plugin never came back") == 4
-    release.set()
 
 
 def test_plugin_is_called_again_once_its_late_calls_have_come_back(bench: Bench) -> None:
@@ -214,21 +215,21 @@ def test_plugin_is_called_again_once_its_late_calls_have_come_back(bench: Bench)
     for _ in range(6):
         assert bench.start() == []
     release.set()
-    deadline = time.perf_counter() + 5
+    deadline = time.perf_counter() + 30
     while not (answer := bench.start()) and time.perf_counter() < deadline:
         time.sleep(0.01)
     assert answer == [("slow", "back")]
 
 
-def test_async_plugin_works_again_after_it_blocked_its_own_loop(bench: Bench) -> None:
+def test_async_plugin_works_again_after_it_blocked_its_own_loop(bench: Bench, release: threading.Event) -> None:
     blocks = [True, False]
 
     async def before_agent_start() -> AgentStart:
         if blocks.pop(0):
-            time.sleep(1.5)
+            release.wait()
         return AgentStart("well again")
 
-    bench.add("moody", before_agent_start, timeout_ms=400)
+    bench.add("moody", before_agent_start, timeout_ms=2000)
     assert bench.start() == []
     assert bench.start() == [("moody", "well again")]
 
@@ -311,25 +312,21 @@ def test_background_calls_of_a_plugin_keep_their_order_and_do_not_wait_for_anoth
     for number in range(3):
         run = RunInfo(str(number), RUN.session)
         bench.runner.call("agent_end", run=run, messages=(), success=True, error=None)
-    deadline = time.perf_counter() + 5
+    deadline = time.perf_counter() + 30
     while len(heard) < 3 and time.perf_counter() < deadline:
         time.sleep(0.005)
     assert heard == [("quick", "0"), ("quick", "1"), ("quick", "2")]
     release.set()
-    bench.runner.drain(5)
+    bench.runner.drain(30)
     assert heard[3:] == [("slow", "0"), ("slow", "1"), ("slow", "2")]
 
 
-def test_drain_gives_up_after_its_budget_and_says_what_is_lost(bench: Bench) -> None:
-    release = threading.Event()
-    bench.add("stuck", lambda: release.wait(30), name="agent_end")
+def test_drain_gives_up_after_its_budget_and_says_what_is_lost(bench: Bench, release: threading.Event) -> None:
+    bench.add("stuck", lambda: release.wait(), name="agent_end")
     for _ in range(2):
         bench.runner.call("agent_end", run=RUN, messages=(), success=True, error=None)
-    began = time.perf_counter()
     bench.runner.drain(0.2)
-    assert time.perf_counter() - began < 1
     assert bench.events == [("stuck", "close", "2 background call(s) were still open after 0.2 s and are lost")]
-    release.set()
 
 
 def test_context_variables_of_the_caller_are_seen_by_plugins(bench: Bench) -> None:

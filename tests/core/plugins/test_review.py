@@ -139,23 +139,30 @@ def test_slow_generator_of_tools_is_under_the_budget(write_plugin, load_host, mo
     from memslot import hookspecs
 
     monkeypatch.setattr(hookspecs.register_tools, "memslot_budget", 0.2)
-    code = "import time\n@hookimpl\ndef register_tools(ctx):\n time.sleep(3)\n yield Tool('t', 'x', {}, print)"
-    began = time.perf_counter()
+    code = """
+    import threading
+    GO_ON = threading.Event()
+    @hookimpl
+    def register_tools(ctx):
+        GO_ON.wait(60)
+        yield Tool('t', 'x', {}, print)
+    """
     host = load_host(write_plugin("p", code))
-    assert time.perf_counter() - began < 2
+    sys.modules["dev_p_0"].GO_ON.set()
     assert "did not finish within 0.2 s" in messages(host)
 
 
 def test_what_a_tool_returns_is_read_in_its_own_thread(write_plugin, load_host) -> None:
     code = """
-    import time
+    import threading
     from pydantic import BaseModel, computed_field
+    GO_ON = threading.Event()
     class Trap(BaseModel):
         @computed_field
         def x(self) -> int: raise SystemExit(3)
     def slow():
         yield 1
-        time.sleep(3)
+        GO_ON.wait(60)
     @hookimpl
     def register_tools(ctx):
         return [Tool("trap", "x", {}, lambda args: Trap()),
@@ -163,9 +170,8 @@ def test_what_a_tool_returns_is_read_in_its_own_thread(write_plugin, load_host) 
     """
     host = load_host(write_plugin("p", code))
     assert host.call_tool("trap").is_error
-    began = time.perf_counter()
-    assert host.call_tool("slow").is_error
-    assert time.perf_counter() - began < 2
+    assert "did not finish within 0.3 s" in host.call_tool("slow").text
+    sys.modules["dev_p_0"].GO_ON.set()
 
 
 def test_plugin_that_registers_a_tool_twice_is_one_line(write_plugin, load_host) -> None:
@@ -238,7 +244,7 @@ def test_async_plugin_keeps_its_one_loop_under_load_and_lets_it_go(write_plugin,
         thread.join()
     assert host.call_tool("loops").text == "1"
     host.close()
-    deadline = time.perf_counter() + 3
+    deadline = time.perf_counter() + 30
     while any("memslot p loop" in t.name for t in threading.enumerate()) and time.perf_counter() < deadline:
         time.sleep(0.01)
     assert not any("memslot p loop" in t.name for t in threading.enumerate())

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 from memslot import redact
 
-sys.path.insert(0, str(Path(__file__).parent))
-from corpus import INNOCENTS, INNOCENTS_KEPT_BACK, KEPT_BACK, SECRETS, TOKENS, secret_part
-from second_corpus import SECOND_INNOCENTS, SECOND_SECRETS
+from .corpus import INNOCENTS, INNOCENTS_KEPT_BACK, KEPT_BACK, SECRETS, TOKENS, secret_part
+from .second_corpus import SECOND_INNOCENTS, SECOND_SECRETS
 
 HALVES = ["worked with", "kept back"]
 

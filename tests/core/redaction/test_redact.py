@@ -37,18 +37,17 @@ SECRETS = {
 PRIVATE_KEY = "-----BEGIN {kind}PRIVATE KEY-----\nMIIEow" + A + "\n" + B + "\n-----END {kind}PRIVATE KEY-----"
 
 
-@pytest.mark.parametrize("kind", sorted(SECRETS))
 @pytest.mark.parametrize("around", ["{}", "the key is {}.", 'key="{}"', "({})", "x\n{}\ny", "a={}&b=1", "Ключ: {}"])
-def test_a_key_is_replaced_whole_wherever_it_stands(kind: str, around: str) -> None:
-    result = redact(around.format(SECRETS[kind]))
-    assert REDACTED in result
-    assert SECRETS[kind] not in result
-    assert not any(SECRETS[kind][i : i + 12] in result for i in range(len(SECRETS[kind]) - 12))
+def test_a_key_is_replaced_whole_wherever_it_stands(around: str) -> None:
+    for kind, secret in SECRETS.items():
+        result = redact(around.format(secret))
+        assert REDACTED in result, kind
+        assert not any(secret[i : i + 12] in result for i in range(len(secret) - 11)), kind
 
 
-@pytest.mark.parametrize("kind", sorted(SECRETS))
-def test_only_the_key_goes(kind: str) -> None:
-    assert redact(f"before ({SECRETS[kind]}) after") == f"before ({REDACTED}) after"
+def test_only_the_key_goes() -> None:
+    for kind, secret in SECRETS.items():
+        assert redact(f"before ({secret}) after") == f"before ({REDACTED}) after", kind
 
 
 @pytest.mark.parametrize("kind", ["", "RSA ", "EC ", "OPENSSH ", "ENCRYPTED "])
@@ -142,13 +141,9 @@ x = a.b.c.d(e, f) / g
 """.splitlines()
 
 
-def test_there_are_fifty_innocent_lines() -> None:
+def test_fifty_innocent_lines_are_left_alone() -> None:
     assert len(set(INNOCENT)) >= 50
-
-
-@pytest.mark.parametrize("line", INNOCENT)
-def test_an_innocent_line_is_left_alone(line: str) -> None:
-    assert redact(line) == line
+    assert [redact(line) for line in INNOCENT] == INNOCENT
 
 
 @given(st.text(alphabet=st.characters(categories=["L", "Z", "Nd"]), max_size=200))
@@ -213,14 +208,14 @@ def test_time_grows_with_the_text_not_with_its_square(kind: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", sorted(HOSTILE))
-def test_ten_megabytes_on_one_line_take_ten_times_as_long_as_one(kind: str) -> None:
+def test_two_megabytes_on_one_line_take_ten_times_as_long_as_a_tenth(kind: str) -> None:
     def seconds(size: int) -> float:
         text = HOSTILE[kind] * (size // len(HOSTILE[kind]))
         begun = time.process_time()
         redact(text)
         return time.process_time() - begun
 
-    assert seconds(10_000_000) < 25 * max(seconds(1_000_000), 0.01)
+    assert seconds(2_000_000) < 25 * max(seconds(200_000), 0.01)
 
 
 def test_lines_stay_as_many_and_no_part_of_a_key_is_left() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -129,12 +128,10 @@ def test_an_answer_that_does_not_come_or_does_not_end_is_given_up(name: str, fau
     provider.query_seconds = 0.4
     server.fail(fault)
 
-    started = time.monotonic()
     error = _fails(lambda: provider.embed_query("q"))
 
     assert type(error) is ProviderBusyError
     assert "did not answer in time" in str(error)
-    assert time.monotonic() - started < 5
 
 
 @pytest.mark.parametrize("name", REMOTE)

@@ -7,7 +7,6 @@ import struct
 import subprocess
 import sys
 import threading
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -95,13 +94,16 @@ class TestFile:
             with pytest.raises(ProviderError, match="is cut off or damaged"):
                 read_model_file(model)
 
-    @pytest.mark.parametrize("at", range(4, 260, 3))
-    def test_damage_never_raises_anything_else(self, model: Path, at: int) -> None:
-        data = bytearray(model.read_bytes())
-        data[at : at + 3] = b"\xff\xff\xff"
-        model.write_bytes(data)
-        with suppress(ProviderError):
-            read_model_file(model)
+    def test_damage_never_raises_anything_else(self, model: Path) -> None:
+        whole = model.read_bytes()
+        refused = 0
+        for at in range(4, 260, 3):
+            model.write_bytes(whole[:at] + b"\xff\xff\xff" + whole[at + 3 :])
+            try:
+                read_model_file(model)
+            except ProviderError:
+                refused += 1
+        assert refused, "no damage was noticed"
 
     @pytest.mark.parametrize("pooling", [None, 0, 4])
     def test_a_model_that_writes_or_ranks_is_refused(self, model: Path, pooling: int | None) -> None:

@@ -76,7 +76,7 @@ def test_what_failed_is_said_without_its_keys() -> None:
 
     upkeep = Upkeep(fail_to_sync)
     upkeep.request()
-    assert upkeep.wait(5.0)
+    assert upkeep.wait(30.0)
     upkeep.close()
     assert upkeep.failure is not None
     assert "401" in upkeep.failure

@@ -124,7 +124,7 @@ class TestFiles:
         make_memory().keep("One.")
         other = make_memory(provider=HashingProvider(dims=16))
         other.search("One.")
-        other.upkeep.wait(10)
+        other.upkeep.wait(30.0)
         assert len(list((tmp_path / "lancedb").glob("memories_*"))) == 2
         done = optimize(other.store, other.embedder.identity, keep=WEEK)
         assert done is not None
@@ -175,7 +175,7 @@ class TestForgottenBytes:
         kept = make_memory().keep("The orchid is called heliotrope.").memory
         other = make_memory(provider=HashingProvider(dims=16))
         other.search("orchid")
-        other.upkeep.wait(10)
+        other.upkeep.wait(30.0)
         other.remembering.forget([kept.id])
         optimize(other.store, other.embedder.identity, keep=WEEK)
         assert files_with(tmp_path, "heliotrope") == []

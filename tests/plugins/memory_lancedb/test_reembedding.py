@@ -85,7 +85,7 @@ def test_the_old_table_serves_meanwhile(old: LanceMemory, make_memory: MakeMemor
 
     provider.before = wait
     memory.upkeep.nudge()
-    assert reached.wait(10)
+    assert reached.wait(30)
     assert old.search("violin").mode == "hybrid"
     assert "violin" in old.search("violin").hits[0].snippet
     assert any("embedded anew" in problem for problem in memory.status().problems)
@@ -203,7 +203,7 @@ def test_two_machines_with_two_embedders_do_not_undo_each_other(old: LanceMemory
     assert is_due(here.store, here.embedder.identity)
     assert not may_begin_unasked(here.store, here.embedder.identity)  # type: ignore[arg-type]
     here.upkeep.nudge()
-    here.upkeep.wait(10)
+    here.upkeep.wait(30.0)
     assert here.search("violin").mode == "words"
     assert any("ltm optimize" in problem for problem in here.status().problems)
     kept = here.keep("Written by the machine that lags behind.")

@@ -86,7 +86,7 @@ class TestStore:
         memory = make_memory(provider=works)
         assert memory.status().counts["waitingForVector"] == 1
         assert memory.search("tea or coffee?").hits[0].snippet == TEA
-        memory.upkeep.wait(10)
+        memory.upkeep.wait(30.0)
         assert "waitingForVector" not in memory.status().counts
         assert memory.search("tea or coffee?").mode == "hybrid"
 

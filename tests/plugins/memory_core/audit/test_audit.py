@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Mapping
 from datetime import date
@@ -228,7 +227,7 @@ def test_files_that_are_not_all_read_are_named(tmp_path: Path) -> None:
     assert len(notes) == 2
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+@pytest.mark.usefixtures("modes_bind_root")
 def test_a_note_without_read_permission_is_unreadable(tmp_path: Path) -> None:
     _written(tmp_path, {"memory/a.md": "x"})
     (tmp_path / "memory" / "a.md").chmod(0)

@@ -45,15 +45,13 @@ class Work:
             self.at_once -= 1
 
 
-def test_waiting_for_what_is_done_already_takes_no_time() -> None:
+def test_what_is_done_already_need_not_be_waited_for() -> None:
     work = Work()
     upkeep = Upkeep(work)
     upkeep.request()
     while not work.runs or upkeep.is_busy:
         time.sleep(0.001)
-    started = time.monotonic()
-    assert upkeep.wait(5.0)
-    assert time.monotonic() - started < 1.0
+    assert upkeep.wait(0.0)
     upkeep.close()
 
 
@@ -67,7 +65,7 @@ def test_requests_during_a_run_mean_one_more_run() -> None:
     assert upkeep.progress == SyncProgress(1, 2, 3)
     assert not upkeep.wait(0.05)
     work.go_on.set()
-    assert upkeep.wait(5.0)
+    assert upkeep.wait(30.0)
     assert work.runs == 2
     assert work.most_at_once == 1
     assert upkeep.progress is None
@@ -78,9 +76,9 @@ def test_a_request_that_came_just_now_is_enough() -> None:
     work = Work()
     upkeep = Upkeep(work)
     upkeep.request()
-    assert upkeep.wait(5.0)
+    assert upkeep.wait(30.0)
     upkeep.request(at_most_every=60.0)
-    assert upkeep.wait(5.0)
+    assert upkeep.wait(30.0)
     assert work.runs == 1
     upkeep.close()
 
@@ -90,10 +88,10 @@ def test_a_failure_is_remembered_until_a_run_succeeds() -> None:
     work.errors = [RuntimeError("the disk is on fire")]
     upkeep = Upkeep(work)
     upkeep.request()
-    assert upkeep.wait(5.0)
+    assert upkeep.wait(30.0)
     assert upkeep.failure == "the last sync failed: the disk is on fire"
     upkeep.request()
-    assert upkeep.wait(5.0)
+    assert upkeep.wait(30.0)
     assert upkeep.failure is None
     assert upkeep.last is not None
     assert upkeep.last.indexed == 2
@@ -107,11 +105,11 @@ def test_another_writer_is_waited_for_and_named_when_it_takes_too_long(monkeypat
     work.errors = [IndexBusyError("busy")] * 2
     upkeep = Upkeep(work)
     upkeep.request()
-    assert upkeep.wait(5.0)
+    assert upkeep.wait(30.0)
     assert (work.runs, upkeep.failure) == (3, None)
     work.errors = [IndexBusyError("busy")] * 3
     upkeep.request()
-    assert upkeep.wait(5.0)
+    assert upkeep.wait(30.0)
     assert "another process" in (upkeep.failure or "")
     upkeep.close()
 
@@ -124,10 +122,10 @@ def test_paths_are_gathered_until_all_is_quiet_or_somebody_asks() -> None:
     assert upkeep.wait(0.0), "nobody has to wait for what waits itself"
     assert work.paths == []
     upkeep.hurry()
-    assert upkeep.wait(5.0)
+    assert upkeep.wait(30.0)
     assert work.paths == [frozenset({"a", "b"})]
     upkeep.hurry()
-    assert upkeep.wait(5.0)
+    assert upkeep.wait(30.0)
     assert len(work.paths) == 1, "nothing was left to do"
     upkeep.note_changes({"c"}, 0.02)
     assert until(lambda: len(work.paths) == 2)
@@ -151,12 +149,12 @@ def test_a_look_at_everything_takes_the_paths_along_and_does_not_wait() -> None:
     upkeep = Upkeep(work)
     upkeep.note_changes({"a"}, 3600.0)
     upkeep.request()
-    assert upkeep.wait(5.0)
+    assert upkeep.wait(30.0)
     assert work.paths == [None]
     upkeep.note_changes(None, 3600.0)
     upkeep.note_changes({"a"}, 3600.0)
     upkeep.hurry()
-    assert upkeep.wait(5.0)
+    assert upkeep.wait(30.0)
     assert work.paths == [None, None]
     upkeep.close()
 
@@ -167,10 +165,10 @@ def test_after_a_run_that_failed_everything_is_looked_at() -> None:
     upkeep = Upkeep(work)
     upkeep.note_changes({"a"}, 0.0)
     assert until(lambda: work.runs == 1)
-    assert upkeep.wait(5.0)
+    assert upkeep.wait(30.0)
     upkeep.note_changes({"b"}, 0.0)
     assert until(lambda: work.runs == 2)
-    assert upkeep.wait(5.0)
+    assert upkeep.wait(30.0)
     upkeep.note_changes({"c"}, 0.0)
     assert until(lambda: work.runs == 3)
     upkeep.close()
@@ -191,7 +189,7 @@ def test_changes_do_not_put_off_what_comes_by_the_clock() -> None:
 
 
 def until(is_so: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + 10.0
+    deadline = time.monotonic() + 30
     while not is_so() and time.monotonic() < deadline:
         time.sleep(0.005)
     return is_so()
@@ -201,7 +199,7 @@ def test_runs_come_by_the_clock() -> None:
     work = Work()
     upkeep = Upkeep(work, interval_seconds=0.03)
     upkeep.keep_interval()
-    deadline = time.monotonic() + 5.0
+    deadline = time.monotonic() + 30.0
     while work.runs < 3 and time.monotonic() < deadline:
         time.sleep(0.01)
     upkeep.close()
@@ -219,9 +217,7 @@ def test_closing_ends_the_thread(moment: str) -> None:
     upkeep.request()
     while not work.runs:
         time.sleep(0.001)
-    started = time.monotonic()
-    upkeep.close()
-    assert time.monotonic() - started < 2.0
+    upkeep.close(30.0)
     assert upkeep._thread is not None
     assert not upkeep._thread.is_alive()
     upkeep.request()

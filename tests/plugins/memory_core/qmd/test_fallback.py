@@ -270,14 +270,13 @@ def test_slow_try_keeps_nobody_waiting_and_ends_in_a_recovery() -> None:
     qmd.error = QmdError("it broke")
     memory.search("q")
     qmd.error, now[0] = None, 31.0
-    qmd.during = lambda: release.wait(20) and None
+    qmd.during = lambda: release.wait(60) and None
 
-    began = time.monotonic()
     assert [memory.search("q").mode for _ in range(3)] == ["builtin"] * 3
-    assert time.monotonic() - began < 5
+    assert memory.outage is not None, "it is still being tried"
 
     release.set()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 30
     while memory.outage is not None and time.monotonic() < deadline:
         time.sleep(0.01)
     assert memory.search("q").mode == "qmd"

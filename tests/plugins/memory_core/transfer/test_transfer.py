@@ -459,7 +459,7 @@ def test_kill_nine_leaves_whole_files_only_and_the_next_import_finishes(tmp_path
         assert not [path for path in after if path.endswith(".tmp")]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+@pytest.mark.usefixtures("modes_bind_root")
 def test_a_folder_that_may_not_be_written_is_told(tmp_path: Path) -> None:
     folder = fill(tmp_path / "workspace", {"memory/a.md": b"x"}) / "memory"
     folder.chmod(0o500)
