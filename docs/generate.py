@@ -1,4 +1,4 @@
-"""Writes the parts of the documentation that the code already knows, and the published JSON Schemas.
+"""Writes what the code already knows: parts of the documentation, the JSON Schemas, and the version in each package.
 
     python docs/generate.py            write them
     python docs/generate.py --check    write nothing; name what is stale and end with 1
@@ -19,7 +19,7 @@ from typing import Any
 
 from memslot.config.model import config_json_schema
 from memslot.plugins.manifest import manifest_json_schema
-from parts import api, commands, hooks, settings
+from parts import api, commands, hooks, settings, versions
 
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
@@ -42,6 +42,7 @@ def wanted_files() -> dict[Path, str]:
     files = {
         SCHEMAS / "plugin.schema.json": _json(manifest_json_schema()),
         SCHEMAS / "config.schema.json": _json(config_json_schema()),
+        **versions.render(ROOT),
     }
     used: set[str] = set()
     for page in sorted(DOCS.glob("*.md")):
