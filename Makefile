@@ -99,12 +99,32 @@ format: $(VENV)/.ready-dev
 docs: $(VENV)/.ready-dev
 	$(BIN)/python docs/generate.py
 
-# All wheels and sdists: pip install --find-links dist "memslot[mcp]". A wheel is built from its sdist, so both are whole.
-DIST := dist
+# The docs as a site with search, from the same Markdown; a link that leads nowhere fails (not with --quiet, which counts no
+# warnings). Material gets fixes until May 2027; its successor, Zensical, reads the same mkdocs.yml.
+SITE := .build/mkdocs
 
-dist: $(VENV)/.ready-dev
+$(SITE)/.ready: Makefile
+	test -x $(SITE)/bin/python || $(PYTHON) -m venv $(SITE)
+	$(SITE)/bin/python -m pip install --quiet --disable-pip-version-check "mkdocs>=1.6,<2" "mkdocs-material>=9.6,<10"
+	@touch $@
+
+site: $(SITE)/.ready
+	$(SITE)/bin/python docs/site.py .build/pages
+	NO_MKDOCS_2_WARNING=1 $(SITE)/bin/python -m mkdocs build --strict --config-file docs/mkdocs.yml
+	@echo "open .build/site/index.html"
+
+# All wheels and sdists, each wheel from its sdist. With PIP_FIND_LINKS=$PWD/dist, pip finds memslot and its extras there.
+DIST := dist
+BUILDER := .build/builder
+
+$(BUILDER)/.ready: Makefile
+	test -x $(BUILDER)/bin/python || $(PYTHON) -m venv $(BUILDER)
+	$(BUILDER)/bin/python -m pip install --quiet --disable-pip-version-check "build>=1.2" "hatchling>=1.27"
+	@touch $@
+
+dist: $(BUILDER)/.ready
 	rm -rf "$(DIST)"
-	@for folder in . core plugins/*/; do $(BIN)/python -m build --no-isolation --outdir "$(DIST)" "$$folder" >/dev/null || exit 1; done
+	@for folder in . core plugins/*/; do $(BUILDER)/bin/python -m build --no-isolation --outdir "$(DIST)" "$$folder" >/dev/null || exit 1; done
 	@ls "$(DIST)"
 
 bench: $(VENV)/.ready-dev

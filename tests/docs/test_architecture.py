@@ -78,7 +78,7 @@ def test_a_name_that_is_gone_is_told_with_its_line_and_its_neighbour() -> None:
 
 
 def test_at_least_twenty_changes_have_a_place() -> None:
-    section = TEXT.split("## Where do I change …", 1)[1].split("\n## ", 1)[0]
+    section = TEXT.split("## Where do I change it?", 1)[1].split("\n## ", 1)[0]
     assert len(re.findall(r"^\| (?!what |---)", section, re.MULTILINE)) >= 20
 
 

@@ -32,7 +32,14 @@ from memslot.testing import HostOpener, InlinePlugin
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), ROOT / "benchmarks" / "README.md"]
+PAGES = [
+    *sorted(ROOT.glob("*.md")),
+    *sorted(DOCS.glob("*.md")),
+    ROOT / "benchmarks" / "README.md",
+    ROOT / "core" / "README.md",
+    *sorted(ROOT.glob("plugins/*/README.md")),
+    *sorted(ROOT.glob("examples/*/README.md")),
+]
 HOOKS = [name for name, value in vars(hookspecs).items() if hasattr(value, "memslot_budget")]
 
 
@@ -307,7 +314,7 @@ class _AnyVariable(dict[str, str]):
 def _examples(language: str) -> list[tuple[str, str]]:
     pattern = re.compile(rf"^```{language}\n(.*?)^```", re.DOTALL | re.MULTILINE)
     return [
-        (f"{page.name}-{number}", text)
+        (f"{page.parent.name}/{page.name}-{number}", text)
         for page in PAGES
         if page.exists()
         for number, text in enumerate(pattern.findall(page.read_text(encoding="utf-8")), start=1)
@@ -339,7 +346,7 @@ def test_toml_example_is_a_valid_config(text: str) -> None:
 def test_json5_and_toml_twins_in_the_configuration_page_say_the_same() -> None:
     twins = dict([*JSON5, *((f"toml-{name}", text) for name, text in TOML)])
 
-    assert pyjson5.decode(twins["configuration.md-1"]) == tomllib.loads(twins["toml-configuration.md-1"])
+    assert pyjson5.decode(twins["docs/configuration.md-1"]) == tomllib.loads(twins["toml-docs/configuration.md-1"])
 
 
 # Public names

@@ -6,7 +6,6 @@ import configparser
 import json
 import os
 import subprocess
-import sys
 import venv
 import zipfile
 from email import message_from_bytes
@@ -71,7 +70,7 @@ def succeed(*command: str | Path, env: dict[str, str] | None = None, cwd: Path) 
 def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder that `make dist` fills."""
     folder = tmp_path_factory.mktemp("dist")
-    succeed("make", "dist", f"DIST={folder}", f"BIN={Path(sys.executable).parent}", cwd=ROOT)
+    succeed("make", "dist", f"DIST={folder}", cwd=ROOT)
     return folder
 
 
