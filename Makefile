@@ -10,7 +10,7 @@ TOOLS := "build>=1.2" "hatchling>=1.27" "huggingface_hub>=2,<3" "hypothesis>=6.1
 
 help:
 	@echo "make demo        set up, then show a host with a memory in its slot"
-	@echo "make test        set up, then run the tests: ten minutes on two cores"
+	@echo "make test        set up, then run the tests: 8.5 minutes on two cores"
 	@echo "make test-slow   the long ones (kill rounds, installs, benchmarks), and the fast ones on other Pythons"
 	@echo "make test-local  the tests that need llama.cpp compiled"
 	@echo "make lint        ruff and mypy"
