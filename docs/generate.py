@@ -1,4 +1,4 @@
-"""Writes the parts of the documentation that the code already knows, and the published JSON Schemas.
+"""Writes what the code already knows: parts of the documentation, the JSON Schemas, and what the packages share.
 
     python docs/generate.py            write them
     python docs/generate.py --check    write nothing; name what is stale and end with 1
@@ -19,7 +19,7 @@ from typing import Any
 
 from memslot.config.model import config_json_schema
 from memslot.plugins.manifest import manifest_json_schema
-from parts import api, commands, hooks, settings
+from parts import api, commands, hooks, packages, rooms, settings
 
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
@@ -33,6 +33,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "plugin-commands": lambda: commands.render_of_plugins(ROOT / "plugins"),
     "api": api.render,
     "retrieval-api": api.render_retrieval,
+    "rooms": rooms.render_table,
 }
 _PART = re.compile(r"(<!-- generated: (?P<name>[a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -42,6 +43,8 @@ def wanted_files() -> dict[Path, str]:
     files = {
         SCHEMAS / "plugin.schema.json": _json(manifest_json_schema()),
         SCHEMAS / "config.schema.json": _json(config_json_schema()),
+        **packages.render(ROOT),
+        **{DOCS / "images" / name: drawing for name, drawing in rooms.render_maps().items()},
     }
     used: set[str] = set()
     for page in sorted(DOCS.glob("*.md")):

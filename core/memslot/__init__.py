@@ -96,6 +96,7 @@ if TYPE_CHECKING:
     from memslot.memory.fence import strip_recalled as strip_recalled
     from memslot.plugins.config_file import ConfigFile as ConfigFile
     from memslot.plugins.context import PluginContext as PluginContext
+    from memslot.plugins.hints import extra_install_command as extra_install_command
     from memslot.plugins.hints import install_command as install_command
     from memslot.redaction.mask import SecretMask as SecretMask
     from memslot.redaction.redact import find_secrets as find_secrets
@@ -195,7 +196,7 @@ _HOMES = {
     "redaction.mask": ["SecretMask"],
     "redaction.redact": ["find_secrets", "redact", "redact_lines"],
     "plugins.config_file": ["ConfigFile"],
-    "plugins.hints": ["install_command"],
+    "plugins.hints": ["extra_install_command", "install_command"],
     "sessions.imports": ["ForeignLine", "ForeignSession", "ImportedSession", "SessionImport"],
     "sessions.record": ["SessionRecord"],
     "sessions.session_files": ["read_session_file"],

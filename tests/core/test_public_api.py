@@ -31,6 +31,7 @@ PUBLIC = [
     "starter_memory",
     "read_session_file",
     "read_jsonl",
+    "extra_install_command",
     "install_command",
     "SessionImport",
     "ImportedSession",

@@ -18,6 +18,7 @@ from typing import Any, get_args
 
 import click
 import jsonschema_rs
+import memslot
 import pyjson5
 import pytest
 from memslot import hookspecs
@@ -32,7 +33,14 @@ from memslot.testing import HostOpener, InlinePlugin
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), ROOT / "benchmarks" / "README.md"]
+PAGES = [
+    *sorted(ROOT.glob("*.md")),
+    *sorted(DOCS.glob("*.md")),
+    ROOT / "benchmarks" / "README.md",
+    ROOT / "core" / "README.md",
+    *sorted(ROOT.glob("plugins/*/README.md")),
+    *sorted(ROOT.glob("examples/*/README.md")),
+]
 HOOKS = [name for name, value in vars(hookspecs).items() if hasattr(value, "memslot_budget")]
 
 
@@ -75,6 +83,20 @@ def test_stale_files_are_named_and_written_again(tmp_path: Path) -> None:
     assert _generate(docs=copy / "docs").returncode == 0
     assert page.read_text(encoding="utf-8") == "By hand.\n\n" + original
     assert schema.read_bytes() == (ROOT / "plugin-schema" / "config.schema.json").read_bytes()
+
+
+def test_every_package_has_the_version_of_the_core() -> None:
+    files = [ROOT / "pyproject.toml", *ROOT.glob("plugins/*/pyproject.toml")]
+    projects = [tomllib.loads(file.read_text(encoding="utf-8"))["project"] for file in files]
+    needs = [need for project in projects for need in _needs(project) if need.startswith("memslot-")]
+
+    assert {project["version"] for project in projects} == {memslot.__version__}
+    assert {need.partition("==")[2] for need in needs} == {memslot.__version__}
+
+
+def _needs(project: Mapping[str, Any]) -> list[str]:
+    extras = project.get("optional-dependencies", {}).values()
+    return [*project["dependencies"], *(need for extra in extras for need in extra)]
 
 
 # Schemas
@@ -304,7 +326,7 @@ class _AnyVariable(dict[str, str]):
 def _examples(language: str) -> list[tuple[str, str]]:
     pattern = re.compile(rf"^```{language}\n(.*?)^```", re.DOTALL | re.MULTILINE)
     return [
-        (f"{page.name}-{number}", text)
+        (f"{page.parent.name}/{page.name}-{number}", text)
         for page in PAGES
         if page.exists()
         for number, text in enumerate(pattern.findall(page.read_text(encoding="utf-8")), start=1)
@@ -336,15 +358,13 @@ def test_toml_example_is_a_valid_config(text: str) -> None:
 def test_json5_and_toml_twins_in_the_configuration_page_say_the_same() -> None:
     twins = dict([*JSON5, *((f"toml-{name}", text) for name, text in TOML)])
 
-    assert pyjson5.decode(twins["configuration.md-1"]) == tomllib.loads(twins["toml-configuration.md-1"])
+    assert pyjson5.decode(twins["docs/configuration.md-1"]) == tomllib.loads(twins["toml-docs/configuration.md-1"])
 
 
 # Public names
 
 
 def test_every_public_name_is_documented() -> None:
-    import memslot
-
     page = _page("api.md")
 
     assert [name for name in memslot.__all__ if f"\n### {name}\n" not in page] == []

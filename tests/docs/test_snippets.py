@@ -6,6 +6,7 @@ The words after a fence's language say what to do with it:
     python no-run         shown only
     python pytest         run as a test file
     python file=a/b.py    written to that file, which later snippets of the page can import; then run
+    sh run                run by the shell, in an empty folder and with a home that is not there yet
     json manifest         checked as a plugin's manifest; other `json` has to be valid JSON
     json5                 checked as a config
 """
@@ -26,7 +27,13 @@ from memslot.config.read import parse_config_bytes
 from memslot.plugins.manifest import parse_manifest
 
 ROOT = Path(__file__).parents[2]
-PAGES = [*sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("*.md"))]
+PAGES = [
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted(ROOT.glob("*.md")),
+    ROOT / "core" / "README.md",
+    *sorted(ROOT.glob("plugins/*/README.md")),
+    *sorted(ROOT.glob("examples/**/README.md")),
+]
 FENCE = re.compile(r"^(?P<indent> *)```(?P<info>[^\n`]*)\n(?P<text>.*?)^(?P=indent)```\s*$", re.MULTILINE | re.DOTALL)
 
 
@@ -58,6 +65,7 @@ def snippets_of(page: Path) -> list[Snippet]:
 
 SNIPPETS = [snippet for page in PAGES for snippet in snippets_of(page)]
 PYTHON = [s for s in SNIPPETS if s.language == "python" and "no-run" not in s.words]
+SHELL = [s for s in SNIPPETS if s.language == "sh" and "run" in s.words]
 JSON = [s for s in SNIPPETS if s.language == "json"]
 SETTINGS = [s for s in SNIPPETS if s.language == "json5"]
 
@@ -74,14 +82,38 @@ def place(snippet: Snippet, folder: Path) -> Path:
     return own
 
 
+def environ_in(folder: Path) -> dict[str, str]:
+    env = {name: value for name, value in os.environ.items() if not name.startswith("MEMSLOT_")}
+    commands = f"{Path(sys.executable).parent}{os.pathsep}{env['PATH']}"
+    return env | {
+        "MEMSLOT_HOME": str(folder / "home"),
+        "PYTHONPATH": str(folder),
+        "HOME": str(folder),
+        "PATH": commands,
+    }
+
+
 @pytest.mark.parametrize("snippet", PYTHON, ids=str)
 def test_python_runs(snippet: Snippet, tmp_path: Path) -> None:
     file = place(snippet, tmp_path)
-    env = {name: value for name, value in os.environ.items() if not name.startswith("MEMSLOT_")}
-    env |= {"MEMSLOT_HOME": str(tmp_path / "home"), "PYTHONPATH": str(tmp_path), "HOME": str(tmp_path)}
+    env = environ_in(tmp_path)
     how = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull] if "pytest" in snippet.words else []
     done = subprocess.run(
         [sys.executable, *how, str(file)], capture_output=True, text=True, env=env, cwd=tmp_path, check=False
+    )
+    assert done.returncode == 0, f"{snippet}\n{done.stdout}\n{done.stderr}"
+
+
+@pytest.mark.parametrize("snippet", SHELL, ids=str)
+def test_shell_runs(snippet: Snippet, tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["sh", "-eu"],
+        input=snippet.text,
+        capture_output=True,
+        text=True,
+        env=environ_in(tmp_path),
+        cwd=tmp_path,
+        check=False,
     )
     assert done.returncode == 0, f"{snippet}\n{done.stdout}\n{done.stderr}"
 
@@ -112,8 +144,10 @@ def test_a_manifest_is_said_to_be_one() -> None:
 
 
 def test_words_are_known() -> None:
-    known = {"no-run", "pytest", "manifest"}
-    odd = [f"{s}: {w}" for s in [*PYTHON, *JSON] for w in s.words if w not in known and not w.startswith("file=")]
+    known = {"no-run", "pytest", "manifest", "run"}
+    odd = [
+        f"{s}: {w}" for s in [*PYTHON, *SHELL, *JSON] for w in s.words if w not in known and not w.startswith("file=")
+    ]
     assert odd == []
 
 

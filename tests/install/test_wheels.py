@@ -1,13 +1,11 @@
-"""What people install: the wheels, and fresh environments with one extra each."""
+"""What people install: what `make dist` builds, and fresh environments with it."""
 
 from __future__ import annotations
 
 import configparser
-import importlib.util
 import json
 import os
 import subprocess
-import sys
 import venv
 import zipfile
 from email import message_from_bytes
@@ -15,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from memslot import __version__
 
 pytestmark = [pytest.mark.install, pytest.mark.timeout(1500)]
 
@@ -48,7 +47,8 @@ EMBEDDERS = {"embed-universal", "embed-local", "embed-openai", "embed-gemini", "
 DEFAULT_PLUGINS = {"memory-core", "importers", *EMBEDDERS}
 DEFAULTS = {"memslot", "memslot-core", "memslot-memory-core", "memslot-embed-providers", "memslot-importers"}
 OURS_BY_EXTRA = {
-    "lancedb": sorted({*DEFAULTS, "memslot-memory-lancedb"}),
+    "": sorted(DEFAULTS),
+    "lancedb,mcp": sorted({*DEFAULTS, "memslot-memory-lancedb", "memslot-mcp-server"}),
     "openai": sorted(DEFAULTS),
     "pydantic-ai": sorted({*DEFAULTS, "memslot-adapters"}),
 }
@@ -67,16 +67,16 @@ def succeed(*command: str | Path, env: dict[str, str] | None = None, cwd: Path) 
 
 
 @pytest.fixture(scope="module")
-def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """One wheel per distribution, all in one folder."""
-    folder = tmp_path_factory.mktemp("wheels")
-    isolation = ["--no-isolation"] if importlib.util.find_spec("hatchling") else []
-    built = {}
-    for name, source in SOURCES.items():
-        before = set(folder.iterdir())
-        succeed(sys.executable, "-m", "build", "--wheel", *isolation, "--outdir", folder, source, cwd=folder)
-        (built[name],) = set(folder.iterdir()) - before
-    return built
+def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that `make dist` fills."""
+    folder = tmp_path_factory.mktemp("dist")
+    succeed("make", "dist", f"DIST={folder}", cwd=ROOT)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheels(dist: Path) -> dict[str, Path]:
+    return {name: dist / f"{name.replace('-', '_')}-{__version__}-py3-none-any.whl" for name in SOURCES}
 
 
 def names_in(wheel: Path) -> set[str]:
@@ -90,10 +90,15 @@ def metadata_of(wheel: Path) -> Any:
         return message_from_bytes(archive.read(name))
 
 
+def test_dist_has_a_wheel_and_an_sdist_of_each_distribution(dist: Path, wheels: dict[str, Path]) -> None:
+    sdists = {f"{name.replace('-', '_')}-{__version__}.tar.gz" for name in SOURCES}
+    assert {path.name for path in dist.iterdir()} == {path.name for path in wheels.values()} | sdists
+
+
 def test_the_root_wheel_has_no_code(wheels: dict[str, Path]) -> None:
     inside = names_in(wheels["memslot"])
     assert inside
-    assert {name.split("/")[0] for name in inside} == {"memslot-0.1.0.dist-info"}
+    assert {name.split("/")[0] for name in inside} == {f"memslot-{__version__}.dist-info"}
 
 
 @pytest.mark.parametrize("name", sorted(PACKAGES))
@@ -127,37 +132,41 @@ def test_the_core_wheel_brings_the_templates_of_new_plugins(wheels: dict[str, Pa
 @pytest.mark.parametrize("name", sorted(SOURCES))
 def test_a_wheel_tells_name_version_license_and_python(wheels: dict[str, Path], name: str) -> None:
     metadata = metadata_of(wheels[name])
-    assert (metadata["Name"], metadata["Version"]) == (name, "0.1.0")
+    assert (metadata["Name"], metadata["Version"]) == (name, __version__)
     assert metadata["License-Expression"] == "MIT"
+    assert metadata["License-File"] == "LICENSE"
     assert metadata["Requires-Python"] == ">=3.11"
 
 
 class Environment:
-    """A fresh virtual environment with one extra of memslot."""
+    """A fresh virtual environment with memslot, and extras of it."""
 
-    def __init__(self, folder: Path, extra: str, wheels: dict[str, Path]) -> None:
+    def __init__(self, folder: Path, extras: str, wheels: dict[str, Path]) -> None:
         self.folder = folder
         self.wheels = wheels
-        self.ours = OURS_BY_EXTRA[extra]
+        self.ours = OURS_BY_EXTRA[extras]
         venv.create(folder / "venv", with_pip=True)
         self.python = folder / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python"
-        self._install(extra, next(iter(wheels.values())).parent)
+        self._install(f"memslot[{extras}]" if extras else "memslot", next(iter(wheels.values())).parent)
 
-    def _install(self, extra: str, links: Path) -> None:
+    def _install(self, wanted: str, links: Path) -> None:
         # First ours, where no index and no other folder can be asked; then what they need, from anywhere.
         sealed = {**self._environ(), "PIP_CONFIG_FILE": os.devnull}
         sealed.pop("PIP_FIND_LINKS", None)
         pip = (self.python, "-m", "pip", "install", "--quiet")
         succeed(*pip, "--no-index", "--no-deps", "--find-links", links, *self.ours, env=sealed, cwd=self.folder)
-        succeed(*pip, "--find-links", links, f"memslot[{extra}]", env=self._environ(), cwd=self.folder)
+        succeed(*pip, "--find-links", links, wanted, env=self._environ(), cwd=self.folder)
 
     def _environ(self) -> dict[str, str]:
         foreign = ("PYTHON", "VIRTUAL_ENV", "MEMSLOT_", "OPENAI_", "GEMINI_", "GOOGLE_", "VOYAGE_")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
         return {**kept, "MEMSLOT_HOME": str(self.folder / "home"), "HOME": str(self.folder)}
 
-    def memslot(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return run(self.python.with_name("memslot"), *arguments, env=self._environ(), cwd=self.folder)
+    def memslot(self, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+        command = [str(self.python.with_name("memslot")), *arguments]
+        return subprocess.run(
+            command, input=stdin, env=self._environ(), cwd=self.folder, capture_output=True, text=True, check=False
+        )
 
     def json(self, *arguments: str) -> Any:
         done = self.memslot(*arguments, "--json")
@@ -170,8 +179,13 @@ class Environment:
 
 
 @pytest.fixture(scope="module")
+def base(wheels: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    return Environment(tmp_path_factory.mktemp("base"), "", wheels)
+
+
+@pytest.fixture(scope="module")
 def lancedb(wheels: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    return Environment(tmp_path_factory.mktemp("lancedb"), "lancedb", wheels)
+    return Environment(tmp_path_factory.mktemp("lancedb"), "lancedb,mcp", wheels)
 
 
 @pytest.fixture(scope="module")
@@ -201,11 +215,57 @@ def assert_a_run_works(environment: Environment) -> None:
     assert {tool["name"] for tool in given["tools"]} == {"memory_search", "memory_get", "memory_write"}
 
 
+BESIDE_OURS = {"pip", "setuptools"}
+"""What a new environment has anyway."""
+
+
+def test_the_base_install_is_slim(base: Environment) -> None:
+    installed = json.loads(
+        succeed(base.python, "-m", "pip", "list", "--format=json", "--disable-pip-version-check", cwd=base.folder)
+    )
+    names = {package["name"] for package in installed} - BESIDE_OURS
+    assert_ours_came_from_the_wheels(base)
+    assert len(names) <= 30, sorted(names)
+
+    not_ours = ("pip", "setuptools", "pkg_resources", "_distutils_hack")
+    sizes: dict[str, int] = {}
+    for path in base.site_packages().rglob("*"):
+        top = path.relative_to(base.site_packages()).parts[0]
+        if path.is_file() and not top.startswith(not_ours):
+            sizes[top] = sizes.get(top, 0) + path.stat().st_size
+    megabytes = sum(sizes.values()) / 1e6
+    largest = sorted(sizes, key=lambda name: -sizes[name])[:8]
+    assert megabytes <= 180, [f"{name} {sizes[name] / 1e6:.0f} MB" for name in largest]
+
+
+def test_a_note_is_found_by_meaning_in_the_base_install(base: Environment) -> None:
+    assert base.memslot("init").returncode == 0
+    notes = base.folder / "home" / "workspace" / "MEMORY.md"
+    notes.write_text("Ana prefers tea over coffee.\n", encoding="utf-8")
+    (hit, *_) = base.json("memory", "search", "What does Ana like to drink?")["results"]
+    assert "tea over coffee" in hit["snippet"]
+
+
+def test_the_server_of_the_mcp_extra_shakes_hands_and_lists_its_tools(lancedb: Environment) -> None:
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    messages: list[dict[str, Any]] = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
+    ]
+    done = lancedb.memslot("mcp", stdin="".join(json.dumps(message) + "\n" for message in messages))
+    assert done.returncode == 0, done.stderr
+    answers = {answer["id"]: answer["result"] for answer in map(json.loads, done.stdout.splitlines()) if "id" in answer}
+    assert answers[1]["serverInfo"]["name"] == "memslot"
+    assert "memory_search" in {tool["name"] for tool in answers[2]["tools"]}
+
+
 def test_the_lancedb_extra_gives_its_plugins_and_a_working_run(lancedb: Environment) -> None:
     assert_ours_came_from_the_wheels(lancedb)
     assert {plugin["id"] for plugin in lancedb.json("plugins", "list")["plugins"]} == {
         *DEFAULT_PLUGINS,
         "memory-lancedb",
+        "mcp-server",
     }
     assert_a_run_works(lancedb)
 

@@ -21,7 +21,7 @@ def install(packages: tuple[str, ...], upgrade: bool, editable: bool) -> None:
 
     \b
     Examples:
-      memslot plugins install "memslot[lancedb]"
+      memslot plugins install my-embedder
       memslot plugins install -e ./my-embedder
     """
     before = _installed_ids()

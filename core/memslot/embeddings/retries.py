@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import functools
+import itertools
 import logging
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from time import sleep
+from typing import TypeVar
 
 from memslot.errors import ProviderBusyError
 
@@ -43,37 +44,13 @@ class RetryPolicy:
 
 def call_with_retries(function: Callable[[], Value], policy: RetryPolicy) -> Value:
     """Call until it works, or raise the last error."""
-    try:
-        return function()
-    except Exception as error:
-        if policy.tries < 2 or policy.wait_after(error, 1) is None:
-            raise
-        first = error
-    failures = 0
-
-    def decide(error: Exception) -> float | bool:
-        nonlocal failures
-        failures += 1
-        wait = policy.wait_after(error, failures)
-        if wait is None:
-            return False
-        if failures < policy.tries:
-            logger.info("try %d of %d failed: %s; next in %.1f s", failures, policy.tries, error, wait)
-        return wait
-
-    # stamina is imported after the first failure: most searches end without one, and the import takes its time.
-    for attempt in _stamina().retry_context(on=decide, attempts=policy.tries, timeout=None):
-        with attempt:
-            if attempt.num == 1:
-                raise first
+    for failures in itertools.count(1):
+        try:
             return function()
+        except Exception as error:
+            wait = policy.wait_after(error, failures)
+            if wait is None or failures >= policy.tries:
+                raise
+            logger.info("try %d of %d failed: %s; next in %.1f s", failures, policy.tries, error, wait)
+        sleep(wait)
     raise AssertionError("unreachable")
-
-
-@functools.cache
-def _stamina() -> Any:
-    import stamina
-
-    # It logs a warning before each wait, which Python would print in a program that has set up no log.
-    logging.getLogger("stamina").addHandler(logging.NullHandler())
-    return stamina

@@ -161,7 +161,7 @@ def _fill(name: str, owner: str, decisions: Sequence[Decision], rules: Rules, in
         return Slot(name, None, error=sentence) if name in rules.chosen_slots else Slot(name, None, problem=sentence)
     if found.plugin.kind is not None and found.plugin.kind != kind:
         sentence = f'plugins.slots.{name} names "{owner}", which is of kind "{found.plugin.kind}", not "{kind}"; '
-        fitting = _fitting(name, kind, decisions) or "none that fits is installed; get one with: pip install memslot"
+        fitting = _fitting(name, kind, decisions) or "none is installed; get one with: memslot plugins install PACKAGE"
         return Slot(name, None, error=(sentence + fitting).removesuffix("; "))
     if not found.runs:
         return Slot(name, None, problem=f'"{owner}" owns the {name} slot but does not run: {found.reason}')

@@ -1,36 +1,78 @@
-"""How to install a plugin that is not there."""
+"""The command that installs what is missing: from the package index, or from the clone that memslot came from."""
 
 from __future__ import annotations
 
+import json
 import re
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib import metadata
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class _Requirement:
+    """What the distribution `memslot` requires, and the extra that brings it, if one does."""
+
+    name: str
+    options: str
+    extra: str | None
 
 
 def install_command(plugin_id: str) -> str | None:
     """The command that installs a plugin, for those that the distribution `memslot` names; None for others."""
-    extras = [extra for distribution, extra in _requirements() if distribution == f"memslot-{plugin_id}"]
+    requirements = list(_requirements())
+    extras = [each.extra for each in requirements if each.name == f"memslot-{plugin_id}"]
     if not extras:
         return None
     if None in extras:
-        return "pip install memslot"
-    # An extra that gathers others names it too; the one of its own is meant.
-    return f'pip install "memslot[{min(filter(None, extras), key=lambda extra: (extra == "all", extra))}]"'
+        return extra_install_command(None)
+    size = Counter(each.extra for each in requirements)
+    return extra_install_command(min(extras, key=lambda extra: size[extra]))  # others bring more than was asked for
 
 
 def install_command_for(command: str) -> str | None:
     """The command that installs the plugin of a command: the extra `mcp` brings memslot-mcp-server, which has it."""
-    brings = any(extra == command and name.startswith(f"memslot-{command}") for name, extra in _requirements())
-    return f'pip install "memslot[{command}]"' if brings else None
+    brings = any(each.extra == command and each.name.startswith(f"memslot-{command}") for each in _requirements())
+    return extra_install_command(command) if brings else None
 
 
-def _requirements() -> Iterator[tuple[str, str | None]]:
-    """What the distribution `memslot` requires: the name, and the extra that brings it, if one does."""
+def extra_install_command(extra: str | None) -> str:
+    """The command that installs an extra of memslot (None: memslot itself).
+
+    Where memslot was installed from a clone, the command names folders of that clone.
+    """
+    clone = _clone()
+    if clone is not None:
+        wanted = [each for each in _requirements() if each.extra == extra and each.name.startswith("memslot-")]
+        folders = {each: clone / "plugins" / each.name.removeprefix("memslot-").replace("-", "_") for each in wanted}
+        parts = [f'"{folder}{each.options}"' for each, folder in folders.items() if folder.is_dir()]
+        if parts:
+            return f"pip install {' '.join(parts)}"
+    return f'pip install "memslot[{extra}]"' if extra else "pip install memslot"
+
+
+def _requirements() -> Iterator[_Requirement]:
     try:
         requirements = metadata.requires("memslot") or []
     except metadata.PackageNotFoundError:
         return
     for requirement in requirements:
-        if name := re.match(r"[A-Za-z0-9._-]+", requirement):
+        if found := re.match(r"([A-Za-z0-9._-]+)(\[[^\]]*\])?", requirement):
             extra = re.search(r"extra\s*==\s*['\"]([^'\"]+)['\"]", requirement)
-            yield name.group(), extra.group(1) if extra else None
+            yield _Requirement(found[1], found[2] or "", extra[1] if extra else None)
+
+
+def _clone() -> Path | None:
+    """The folder that pip installed the distribution `memslot` from (PEP 610), or None if it came from an index."""
+    from urllib.parse import urlsplit
+    from urllib.request import url2pathname
+
+    try:
+        origin = json.loads(metadata.distribution("memslot").read_text("direct_url.json") or "{}")
+    except (metadata.PackageNotFoundError, ValueError):
+        return None
+    if "dir_info" not in origin:
+        return None
+    return Path(url2pathname(urlsplit(origin.get("url", "")).path))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from memslot import extra_install_command
+
 
 @contextmanager
 def needs(extra: str, *modules: str) -> Iterator[None]:
@@ -16,6 +18,6 @@ def needs(extra: str, *modules: str) -> Iterator[None]:
             raise
         raise ImportError(
             f"this adapter needs {modules[0]}, and it cannot be used here ({error}); "
-            f'install it with: pip install "memslot[{extra}]"',
+            f"install it with: {extra_install_command(extra)}",
             name=error.name,
         ) from error

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from memslot import ProviderError, ProviderOptions, ProviderRefusedError, SecretMask
+from memslot import ProviderError, ProviderOptions, ProviderRefusedError, SecretMask, extra_install_command
 
 _AUTH_WORDS = ("auth", "key", "token", "secret", "cookie")
 _NAME_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~")
@@ -65,7 +65,7 @@ def lacks_package(module: str, extra: str) -> str | None:
     """The sentence for a package that is not installed, or None; nothing is imported."""
     if importlib.util.find_spec(module) is not None:
         return None
-    return f'the package {module} is not installed; get it with: pip install "memslot[{extra}]"'
+    return f"the package {module} is not installed; get it with: {extra_install_command(extra)}"
 
 
 def is_secret_header(name: str) -> bool:

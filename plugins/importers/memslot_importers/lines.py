@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from memslot import SessionError, read_jsonl
+from memslot import SessionError, extra_install_command, read_jsonl
 
 PACKED = ".zst"
 Line = tuple[int, bytes, dict[str, Any] | None]
@@ -25,8 +25,8 @@ def read_lines(path: Path) -> Iterator[Line]:
         zstd = importlib.import_module(_LIBRARY)
     except ImportError:
         raise SessionError(
-            f"{path} is packed, and {_LIBRARY}, which unpacks it, is missing; "
-            f"install it with `pip install backports.zstd`, or unpack the file with `zstd -d`."
+            f"{path} is compressed, and {_LIBRARY}, which reads it, is missing; "
+            f"install it with `{extra_install_command('codex')}`, or decompress the file with `zstd -d`."
         ) from None
     try:
         with zstd.open(path) as file:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-import stamina
+from memslot.embeddings import retries
 from memslot.embeddings.circuit import Circuits
 from memslot.testing import HashingProvider
 
@@ -64,11 +64,9 @@ def circuits() -> Circuits:
 
 
 @pytest.fixture
-def no_waiting() -> Iterator[None]:
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Retries happen at once, and as often as in real life."""
-    stamina.set_testing(True, attempts=100, cap=True)
-    yield
-    stamina.set_testing(False)
+    monkeypatch.setattr(retries, "sleep", lambda seconds: None)
 
 
 @pytest.fixture

@@ -103,14 +103,6 @@ def test_a_retry_prints_nothing_in_a_program_without_a_log() -> None:
     assert (done.stdout, done.stderr) == ("", "")
 
 
-def test_stamina_is_not_imported_while_all_goes_well() -> None:
-    code = (
-        "import sys\nfrom memslot import EmbeddingPipeline\nfrom memslot.testing import HashingProvider\n"
-        "EmbeddingPipeline(HashingProvider()).embed_query('x')\nassert 'stamina' not in sys.modules\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
 # Through the pipeline
 
 

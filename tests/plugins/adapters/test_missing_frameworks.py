@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from memslot import extra_install_command
 
 ADAPTERS = {
     "openai_agents": ("openai-agents", "agents"),
@@ -39,7 +40,7 @@ def test_a_missing_framework_is_one_sentence_with_the_command(adapter: str) -> N
     assert done.returncode == 1
     assert done.stderr.strip().splitlines()[-1] == (
         f"ImportError: this adapter needs {module}, and it cannot be used here (No module named {module!r}); "
-        f'install it with: pip install "memslot[{extra}]"'
+        f"install it with: {extra_install_command(extra)}"
     )
 
 
@@ -59,7 +60,7 @@ def test_another_package_of_that_name_is_named_in_the_sentence() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
     assert "cannot import name" in done.stderr
-    assert 'pip install "memslot[openai-agents]"' in done.stderr.splitlines()[-1]
+    assert extra_install_command("openai-agents") in done.stderr.splitlines()[-1]
 
 
 def test_a_fault_that_is_no_missing_framework_stays_as_it_is() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from typing import Any
 
 import memslot_embed_providers.local.background as background
 import pytest
-from memslot import Host, ProviderError
+from memslot import Host, ProviderError, extra_install_command
 from memslot_embed_providers.local.gguf import read_model_file
 from memslot_embed_providers.local.provider import LocalProvider
 
@@ -134,7 +135,7 @@ class TestSentences:
         monkeypatch.setitem(sys.modules, "llama_cpp", None)
         selection = select(tmp_path, modelPath=str(model))
         assert selection.provider is None
-        assert 'pip install "memslot[local]"' in selection.reason
+        assert extra_install_command("local") in selection.reason
 
     @pytest.mark.usefixtures("extra")
     def test_the_file_is_looked_at_before_it_is_loaded(self, tmp_path: Path, model: Path) -> None:
@@ -150,7 +151,7 @@ class TestSentences:
 
     def test_embedding_without_the_extra(self, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "llama_cpp", None)
-        with pytest.raises(ProviderError, match=r'pip install "memslot\[local\]"'):
+        with pytest.raises(ProviderError, match=re.escape(extra_install_command("local"))):
             LocalProvider(read_model_file(model)).embed_query("a text")
 
 

@@ -5,7 +5,7 @@ import sys
 from typing import Any
 
 import pytest
-from memslot import EmbeddingProvider, ProviderError, ProviderOptions
+from memslot import EmbeddingProvider, ProviderError, ProviderOptions, extra_install_command
 from memslot.testing import EmbeddingProviderContract
 from memslot_embed_providers import openai as plugin
 
@@ -124,7 +124,7 @@ def test_missing_says_what_lacks() -> None:
 def test_missing_names_the_extra(name: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, package, None)  # as if it were not installed
     missing = importlib.import_module(f"memslot_embed_providers.{name}").missing
-    told = f'the package {package} is not installed; get it with: pip install "memslot[{name}]"'
+    told = f"the package {package} is not installed; get it with: {extra_install_command(name)}"
     assert missing(ProviderOptions(api_key="sk-x", model="m")) == told
 
 

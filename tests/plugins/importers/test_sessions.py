@@ -11,7 +11,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from memslot import SessionError, SessionStore
+from memslot import SessionError, SessionStore, extra_install_command
 from memslot.sessions.export import export_session
 from memslot_importers import lines as packed
 from memslot_importers.sessions import import_sessions
@@ -114,7 +114,7 @@ def test_what_cannot_be_unpacked_is_told_and_not_passed_over(
     missing = import_sessions(store, [copies])
 
     assert ["cannot be unpacked" in reason for reason in torn.refused] == [True, True]
-    assert ["pip install backports.zstd" in reason for reason in missing.refused] == [True, True]
+    assert [extra_install_command("codex") in reason for reason in missing.refused] == [True, True]
     assert {each.id for each in missing.sessions if each.state == "new"} == set(SAID)
 
 

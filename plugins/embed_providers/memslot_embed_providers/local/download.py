@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-from memslot import FileBusyError, ProviderBusyError, ProviderError, file_lock, make_private_dir
+from memslot import FileBusyError, ProviderBusyError, ProviderError, extra_install_command, file_lock, make_private_dir
 
 from memslot_embed_providers.local.source import HubFile
 
@@ -62,7 +62,7 @@ def _download(
         from huggingface_hub import errors, get_hf_file_metadata
         from huggingface_hub.file_download import http_get
     except ImportError:
-        raise ProviderError('downloading a model needs huggingface_hub: pip install "memslot[local]"') from None
+        raise ProviderError(f"downloading a model needs huggingface_hub: {extra_install_command('local')}") from None
 
     # Its own user agent would name the agent that runs it and the version of torch.
     headers = {"user-agent": "memslot", "accept-encoding": "identity"}

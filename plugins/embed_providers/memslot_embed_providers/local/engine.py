@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from memslot import ProviderError
+from memslot import ProviderError, extra_install_command
 
 from memslot_embed_providers.local.gguf import ModelFile, not_an_embedding_model, truncated
 
@@ -126,7 +126,7 @@ def _import_library() -> Any:
     try:
         llama_cpp = importlib.import_module("llama_cpp")
     except ImportError:
-        raise ProviderError('the provider "local" needs llama.cpp: pip install "memslot[local]"') from None
+        raise ProviderError(f'the provider "local" needs llama.cpp: {extra_install_command("local")}') from None
     except Exception as error:  # a library that is there and cannot be loaded raises RuntimeError or OSError
         raise ProviderError(
             f"llama.cpp is installed and cannot be loaded ({error}); "

@@ -6,7 +6,7 @@ import importlib.util
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from memslot import PluginContext, ProviderError, ProviderOptions, provider_key
+from memslot import PluginContext, ProviderError, ProviderOptions, extra_install_command, provider_key
 
 from memslot_embed_providers.local.gguf import ModelFile, read_model_file
 from memslot_embed_providers.local.source import EXAMPLE, HubFile, cache_folder, parse_model_path
@@ -42,7 +42,7 @@ class LocalModels:
                     "get it with: memslot local-model"
                 )
         if importlib.util.find_spec("llama_cpp") is None:
-            return 'the provider "local" needs llama.cpp: pip install "memslot[local]"'
+            return f'the provider "local" needs llama.cpp: {extra_install_command("local")}'
         return None
 
     def create(self, options: ProviderOptions) -> LocalProvider:
