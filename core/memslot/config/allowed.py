@@ -9,6 +9,7 @@ from memslot.config.keypath import KeyPath
 from memslot.config.spelling import nearest
 
 Schema = dict[str, Any]
+_TOLD = {"type", "enum", "const", "minimum", "exclusiveMinimum", "maximum"}
 _NAMES = {"boolean": "true or false", "object": "an object", "null": "null"}
 
 
@@ -26,6 +27,14 @@ def part_of(schema: Schema, path: KeyPath) -> Schema:
 def allowed_at(schema: Schema, path: KeyPath) -> str:
     """What may stand at a key, such as `a whole number from 1 to 200`."""
     return _described(part_of(schema, path))
+
+
+def is_told(schema: Schema, path: KeyPath, keyword: str) -> bool:
+    """Whether `allowed_at` tells what this keyword asks of a value; a plugin may use any there is."""
+    part = part_of(schema, path)
+    if keyword in ("minLength", "minItems"):
+        return bool(part.get(keyword) == 1)
+    return keyword in _TOLD or (keyword == "pattern" and "examples" in part)
 
 
 def description_of(schema: Schema, path: KeyPath) -> str | None:

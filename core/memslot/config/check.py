@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from memslot.config.allowed import Schema, allowed_at, description_of, key_hint, value_hint
+from memslot.config.allowed import Schema, allowed_at, description_of, is_told, key_hint, value_hint
 from memslot.config.environ import replace_variables
 from memslot.config.keypath import KeyPath, format_key, lookup
 from memslot.config.merge import copied
 from memslot.config.problems import ConfigProblem
+from memslot.config.schema import reason_of, schema_validator
 from memslot.config.sensitive import shown
 
 if TYPE_CHECKING:
@@ -43,7 +44,6 @@ class Checked:
 def check_tree(raw: Mapping[str, Any], env: Mapping[str, str], schema: Schema) -> Checked:
     """Fill in the variables and check every key by the schema of the whole file."""
     from memslot.config.model import Config
-    from memslot.config.schema import schema_validator
 
     filled = replace_variables(raw, env)
     tree = copied(filled.tree)
@@ -56,8 +56,8 @@ def check_tree(raw: Mapping[str, Any], env: Mapping[str, str], schema: Schema) -
             owner = entry_findings.setdefault(str(path[2]), {})
         owner.setdefault(path, problem)  # the first word on a key is enough
 
-    def refuse(path: KeyPath, kind: str = "type") -> None:
-        note(path, _problem(kind, path, tree, schema, hide=path in filled.paths))
+    def refuse(path: KeyPath, fault: Any = None) -> None:
+        note(path, _problem(fault, path, tree, schema, hide=path in filled.paths))
 
     for path, problem in filled.problems:
         note(path, problem)
@@ -68,12 +68,11 @@ def check_tree(raw: Mapping[str, Any], env: Mapping[str, str], schema: Schema) -
         lookup(tree, path[:-1])[path[-1]] = None
     for fault in schema_validator(schema).iter_errors(tree):
         inside: KeyPath = tuple(fault.instance_path)
-        kind = fault.kind.name
-        if kind == "additionalProperties":
+        if fault.kind.name == "additionalProperties":
             for key in fault.kind.unexpected:
-                refuse((*inside, key), kind)
+                refuse((*inside, key), fault)
         else:
-            refuse((*inside, fault.kind.property) if kind == "required" else inside, kind)
+            refuse((*inside, fault.kind.property) if fault.kind.name == "required" else inside, fault)
     if clash := _agents_clash(lookup(tree, AGENTS)):
         note(AGENTS, ConfigProblem(format_key(AGENTS), clash))
     for plugin_id in entry_findings:
@@ -109,20 +108,23 @@ def _agents_clash(agents: Any) -> str | None:
     return None
 
 
-def _problem(kind: str, path: KeyPath, tree: Any, schema: Schema, *, hide: bool) -> ConfigProblem:
+def _problem(fault: Any, path: KeyPath, tree: Any, schema: Schema, *, hide: bool) -> ConfigProblem:
+    """A fault in our words; None stands for a value that is no JSON."""
     key = format_key(path) or "the config"
-    if kind == "additionalProperties":
+    keyword = fault.kind.name if fault else "type"
+    if keyword == "additionalProperties":
         return ConfigProblem(key, "is not a known key", hint=key_hint(schema, path))
     allowed = allowed_at(schema, path)
-    if kind == "required":
+    if keyword == "required":
         return ConfigProblem(key, f"is required, and must be {allowed}", hint=description_of(schema, path))
     value = lookup(tree, path)
     hint = None
-    if kind == "pattern":
+    if keyword == "pattern":
         hint = description_of(schema, path)
-    elif kind == "enum" and not hide:
+    elif keyword == "enum" and not hide:
         hint = value_hint(schema, path, value)
-    return ConfigProblem(key, f"must be {allowed}", value=shown(value, path, hide=hide), hint=hint)
+    reason = f"must be {allowed}" if is_told(schema, path, keyword) else reason_of(fault)
+    return ConfigProblem(key, reason, value=shown(value, path, hide=hide), hint=hint)
 
 
 def with_place(finding: Finding, file: str | None, line: int | None) -> ConfigProblem:

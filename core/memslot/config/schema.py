@@ -96,7 +96,7 @@ def check_settings(
         else:
             hide = _is_marked_secret(inside, secret_paths) or is_secret_key(inside) or path in hidden
             value_shown = shown(fault.instance, inside, hide=hide)
-            problems.append(ConfigProblem(format_key(path) or "it", _reason(keyword, fault), value_shown))
+            problems.append(ConfigProblem(format_key(path) or "it", reason_of(fault), value_shown))
     return problems
 
 
@@ -124,8 +124,9 @@ def _known_keys(schema: Any, schema_path: list[str | int]) -> list[str]:
     return sorted(schema.get("properties") or {}) if isinstance(schema, Mapping) else []
 
 
-def _reason(keyword: str, error: Any) -> str:
-    kind = error.kind
+def reason_of(fault: Any) -> str:
+    """What a value lacks, by the one keyword of its schema that it does not satisfy."""
+    kind, keyword = fault.kind, fault.kind.name
     if keyword == "type":
         types = [kind.types] if isinstance(kind.types, str) else kind.types
         return f"must be {' or '.join(str(t) for t in types)}"

@@ -45,6 +45,27 @@ def test_faults_in_keys_of_plugins_and_of_the_host_are_told_together(write_plugi
     }
 
 
+@pytest.mark.parametrize(
+    ("schema", "value", "reason"),
+    [
+        ({"type": "integer", "minimum": 1, "maximum": 9}, 10, "must be a whole number from 1 to 9"),
+        ({"type": "string", "maxLength": 3}, "long", "must have at most 3 characters"),
+        ({"type": "string", "minLength": 3}, "ab", "must have at least 3 characters"),
+        ({"type": "string", "pattern": "^a"}, "b", "must match the pattern ^a"),
+        ({"type": "array", "uniqueItems": True}, [1, 1], "holds the same item twice"),
+        ({"anyOf": [{"type": "integer"}, {"type": "boolean"}]}, "x", "fits none of the forms it may have"),
+        ({"type": "number"}, float("nan"), "must be a number"),
+    ],
+)
+def test_whatever_a_schema_asks_for_is_told(
+    write_plugin, tmp_path: Path, schema: dict[str, Any], value: object, reason: str
+) -> None:
+    folder = write_plugin("p", sections={"memorySearch": {"shade": schema}})
+    with pytest.raises(ConfigError) as caught:
+        Host.load(config(folder, shade=value), home=tmp_path / "home", env={})
+    assert [each.reason for each in caught.value.problems] == [reason]
+
+
 def test_no_plugin_describes_a_key_of_the_host_anew(write_plugin, tmp_path: Path) -> None:
     folder = write_plugin("p", sections={"memorySearch": {"provider": {"type": "integer"}}})
     with pytest.raises(ConfigError, match="provider is 3: must be text"):
