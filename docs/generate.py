@@ -17,13 +17,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from memslot.config.model import config_json_schema
-from memslot.plugins.manifest import manifest_json_schema
+from memslot.plugins.manifest import MANIFEST_NAME, manifest_json_schema
 from parts import api, commands, hooks, packages, rooms, settings
 
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
 SCHEMAS = ROOT / "plugin-schema"
+MEMORY_CORE = ROOT / "plugins" / "memory_core" / "memslot_memory_core" / MANIFEST_NAME
 
 PARTS: Mapping[str, Callable[[], str]] = {
     "settings": settings.render,
@@ -42,9 +42,10 @@ def wanted_files() -> dict[Path, str]:
     """Every file that is wholly or partly generated, with the text it should have."""
     files = {
         SCHEMAS / "plugin.schema.json": _json(manifest_json_schema()),
-        SCHEMAS / "config.schema.json": _json(config_json_schema()),
         **packages.render(ROOT),
         **{DOCS / "images" / name: drawing for name, drawing in rooms.render_maps().items()},
+        SCHEMAS / "config.schema.json": _json(settings.schema()),
+        MEMORY_CORE: _json({**json.loads(MEMORY_CORE.read_text(encoding="utf-8")), "sections": settings.sections()}),
     }
     used: set[str] = set()
     for page in sorted(DOCS.glob("*.md")):

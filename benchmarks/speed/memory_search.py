@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from corpus import Language, Vectors
-from memslot import EmbeddingPipeline, MemorySearch, Selection
+from memslot import EmbeddingPipeline, Selection
 from memslot_memory_core.manager import MemoryManager
 from memslot_memory_core.place import Place
+from memslot_memory_core.settings import SearchSettings
 from peers import BareFile, ReferenceFile, rows_of
 from ratios import Ratio
 
@@ -30,7 +31,7 @@ def open_memory(folder: Path, provider: Vectors | None, index: str = "index", **
         return EmbeddingPipeline(provider, cache=cache), Selection(provider, provider.id, "measured with it")
 
     place = Place("main", folder, folder / "sessions", folder / f"{index}.sqlite")
-    return MemoryManager(place, MemorySearch.parse(settings), make)
+    return MemoryManager(place, SearchSettings.from_tree(settings), make)
 
 
 def measure_search(

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from memslot.config.paths import Places as Places
     from memslot.config.paths import real_path as real_path
     from memslot.config.search_model import MemorySearch as MemorySearch
+    from memslot.config.section import Section as Section
+    from memslot.config.section import Text as Text
+    from memslot.config.section import setting as setting
     from memslot.config.starter import starter_memory as starter_memory
     from memslot.config.starter import without_starter as without_starter
     from memslot.diagnostics import Diagnostic as Diagnostic
@@ -139,6 +142,7 @@ _HOMES = {
     "config.model": ["Config"],
     "config.paths": ["Places", "real_path"],
     "config.search_model": ["MemorySearch"],
+    "config.section": ["Section", "Text", "setting"],
     "config.starter": ["starter_memory", "without_starter"],
     "diagnostics": ["Diagnostic"],
     "embeddings.cache": ["CacheKey", "EmbeddingCache", "MemoryCache"],

@@ -8,17 +8,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from memslot.config.allowed import part_of
 from memslot.config.keypath import KeyPath, format_key, lookup
-from memslot.config.load import load_config, parse_config, read_layers
-from memslot.config.loaded import LoadedConfig
+from memslot.config.layers import read_layers
 from memslot.config.merge import merged
+from memslot.config.model import SECTIONS, section_places
 from memslot.config.paths import Places
 from memslot.config_cures import Cures
 from memslot.embeddings.selection import REPLACED, Selection
 from memslot.errors import ConfigError, MemslotError
 from memslot.host import Host
 from memslot.plugins.activation import NO_OWNER, Decision
-from memslot.plugins.overview import decide_plugins, setting_problems
+from memslot.plugins.config_loader import load_config, parse_config, setting_problems
+from memslot.plugins.loaded_config import LoadedConfig
+from memslot.plugins.overview import decide_plugins
 
 Level = Literal["ok", "warning", "problem"]
 PROVIDER_FORMAT = "embedding-provider"
@@ -80,11 +83,11 @@ def _examine_host(places: Places, *, plugins_only: bool) -> Iterator[Finding]:
             yield Finding("problem", "config", str(problem), cures.of(problem))
         try:
             tree = cures.without(tree, error.problems)
-            loaded = parse_config(tree)
+            loaded = parse_config(tree, places=places)
         except ConfigError:
             return
     try:
-        activation = decide_plugins(loaded, places, os.environ)
+        activation = decide_plugins(loaded, os.environ)
         for slot in activation.slots:
             if slot.error is not None:
                 fitting = [d.plugin.id for d in activation.decisions if d.plugin.kind == slot.name]
@@ -97,7 +100,7 @@ def _examine_host(places: Places, *, plugins_only: bool) -> Iterator[Finding]:
     with host:
         yield from _examine_plugins(host, loaded, cures)
         if not plugins_only:
-            yield from _examine_config(host, warnings, cures)
+            yield from _examine_config(host, loaded, warnings, cures)
             yield from _examine_memory(host, loaded, cures)
             yield from _examine_spool(host)
 
@@ -123,9 +126,11 @@ def _examine_plugins(host: Host, loaded: LoadedConfig, cures: Cures) -> Iterator
     yield Finding("ok", "plugins", f"running: {running}" + (f"; {off} not running" if off else ""))
 
 
-def _examine_config(host: Host, warnings: Sequence[str], cures: Cures) -> Iterator[Finding]:
+def _examine_config(host: Host, loaded: LoadedConfig, warnings: Sequence[str], cures: Cures) -> Iterator[Finding]:
     for warning in warnings:
         yield Finding("warning", "config", warning)
+    for key in _unread_keys(loaded):
+        yield Finding("warning", "config", f"{key} is set, but no installed plugin reads it", cures.unset(key))
     installed = {decision.plugin.id for decision in host.activation.decisions}
     for unknown in sorted(set(host.config.plugins.entries) - installed):
         key = f"plugins.entries.{unknown}"
@@ -142,6 +147,17 @@ def _examine_config(host: Host, warnings: Sequence[str], cures: Cures) -> Iterat
     else:
         level: Level = "warning" if os.environ.get("MEMSLOT_CONFIG") else "ok"
         yield Finding(level, "config", f"{file} does not exist; defaults are used")
+
+
+def _unread_keys(loaded: LoadedConfig) -> Iterator[str]:
+    """Keys in sections that no installed plugin describes: most likely those of one that was removed."""
+    schema, described = loaded.schema, loaded.catalog.sections()
+    for place in [place for name in SECTIONS if name not in described for place in section_places(loaded.tree, name)]:
+        written = lookup(loaded.tree, place)
+        known = part_of(schema, place)["properties"]
+        yield from (
+            format_key((*place, key)) for key in (written if isinstance(written, dict) else ()) if key not in known
+        )
 
 
 def _examine_memory(host: Host, loaded: LoadedConfig, cures: Cures) -> Iterator[Finding]:
@@ -211,9 +227,7 @@ def _examine_provider_names(host: Host, tree: Any, cures: Cures) -> Iterator[Fin
 
 def _provider_names(host: Host, tree: Any) -> Iterator[tuple[str, str]]:
     """Each provider that the config names outright, with its key; a plugin's setting is one by its `format`."""
-    agents = lookup(tree, ("agents", "list"))
-    places: list[KeyPath] = [("memory", "search"), ("agents", "defaults", "memorySearch")]
-    places += [("agents", "list", n, "memorySearch") for n in range(len(agents) if isinstance(agents, list) else 0)]
+    places = section_places(tree, "memorySearch")
     paths: list[KeyPath] = [(*place, name) for place in places for name in ("provider", "fallback")]
     for plugin in host.activation.running:
         prefix = ("plugins", "entries", plugin.id, "config")

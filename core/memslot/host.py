@@ -19,9 +19,9 @@ from memslot.agent.registries import Registries, refuse_command_clashes
 from memslot.agent.run import AgentRun, AsyncAgentRun, in_thread
 from memslot.agent.spool import Spool
 from memslot.agent.tool_calls import ToolCalls
-from memslot.config.loaded import LoadedConfig
 from memslot.config.model import Config
 from memslot.config.paths import Places
+from memslot.config.schema import with_defaults
 from memslot.config.search_model import MemorySearch
 from memslot.diagnostics import Diagnostics, describe_error
 from memslot.embeddings.selection import AUTO, NONE, ProviderRegistry, Selection, without_replaced
@@ -32,9 +32,9 @@ from memslot.plugins.activation import Activation
 from memslot.plugins.context import PluginContext
 from memslot.plugins.hooks import HookRunner
 from memslot.plugins.info import PluginInfo
+from memslot.plugins.loaded_config import LoadedConfig
 from memslot.plugins.loader import load_plugin
 from memslot.plugins.overview import decide_plugins, read_setup
-from memslot.plugins.settings import with_defaults
 from memslot.plugins.thread_watch import ThreadWatch
 from memslot.tools import Tool, ToolResult
 
@@ -101,10 +101,10 @@ class Host:
         if config is None:
             loaded, activation = read_setup(places, env)
         else:
-            from memslot.config.load import parse_config
+            from memslot.plugins.config_loader import parse_config
 
-            loaded = parse_config(dict(config), env=env)
-            activation = decide_plugins(loaded, places, env)
+            loaded = parse_config(dict(config), places=places, env=env)
+            activation = decide_plugins(loaded, env)
         host = cls.prepare(loaded, activation, places, agent=agent, env=env)
         try:
             host._start_all()

@@ -102,7 +102,7 @@ class Tool:
 
     def check_schema(self) -> None:
         """Raise a ToolError where the schema itself is not valid JSON Schema 2020-12."""
-        from memslot.plugins.settings import schema_fault
+        from memslot.config.schema import schema_fault
 
         if self._schema.get("type") != "object":
             raise ToolError(f"tool {self.name!r}: the parameters' schema must have type object")
@@ -132,7 +132,7 @@ class Tool:
             raise self._refuse(f"the arguments cannot be read: {describe_error(error)}") from None
 
     def _checked(self, args: dict[str, Any]) -> dict[str, Any]:
-        from memslot.plugins.settings import check_settings
+        from memslot.config.schema import check_settings
 
         faults = check_settings(self._schema, args)
         if faults:

@@ -8,9 +8,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from memslot.config.allowed import allowed_at
-from memslot.config.keypath import KeyPath
+from memslot.config.allowed import allowed_at, part_of
+from memslot.config.keypath import KeyPath, format_key
+from memslot.config.model import SECTIONS as DESCRIBED
 from memslot.config.model import config_json_schema
+from memslot.config.search_model import MemorySearch
+from memslot.config.section import json_schema
+from memslot_memory_core.settings import MemorySettings, SearchSettings
 
 Schema = dict[str, Any]
 
@@ -25,9 +29,8 @@ SECTIONS = {
 }
 """Tables by the keys they begin with; the longest match takes a setting."""
 
-REPEATED = "MemorySearch"
-SPELLED_OUT = "agents.defaults.memorySearch"
-"""The one place where the keys of `MemorySearch` are listed; the other places point to it."""
+SPELLED_OUT, *REPEATED = DESCRIBED["memorySearch"]
+"""The keys of `memorySearch` are listed in one place; the others point to it."""
 
 
 @dataclass(frozen=True)
@@ -66,53 +69,48 @@ def _plain(text: str) -> str:
     return re.sub(r"([*_|\\])", r"\\\1", text).replace("<", "&lt;")
 
 
+def schema() -> Schema:
+    """The schema of the config file, with what memslot's own plugins describe."""
+    return config_json_schema(sections())
+
+
+def sections() -> dict[str, Schema]:
+    """What memory-core's manifest says of the config's sections: the keys that the host has not."""
+    search, own = json_schema(SearchSettings)["properties"], json_schema(MemorySearch)["properties"]
+    return {
+        "memorySearch": {key: schema for key, schema in search.items() if key not in own},
+        "memory": json_schema(MemorySettings)["properties"],
+    }
+
+
 def list_settings() -> list[Setting]:
     """Every setting in the order of the schema; keys of list items have `[]`, those of maps `<id>`."""
-    schema = config_json_schema()
-    return list(_walk(schema, schema["$defs"], "", ()))
+    return list(_walk(schema(), "", ()))
 
 
-def _walk(owner: Schema, defs: dict[str, Schema], prefix: str, path: KeyPath) -> Iterator[Setting]:
+def _walk(owner: Schema, prefix: str, path: KeyPath) -> Iterator[Setting]:
     for name, sub in owner.get("properties", {}).items():
-        yield from _setting(sub, defs, f"{prefix}.{name}" if prefix else name, (*path, name))
+        yield from _setting(sub, f"{prefix}.{name}" if prefix else name, (*path, name))
 
 
-def _setting(sub: Schema, defs: dict[str, Schema], key: str, path: KeyPath) -> Iterator[Setting]:
+def _setting(sub: Schema, key: str, path: KeyPath) -> Iterator[Setting]:
     about = str(sub.get("description", ""))
-    inner = _resolve(sub, defs)
-    if "properties" in inner:
-        if _is_repeated(sub, key):
-            yield Setting(f"{key}.*", f"as in {SPELLED_OUT}", "not set", about)
-            return
-        yield from _walk(inner, defs, key, path)
-        return
-    yield Setting(key, allowed_at(path), _default(inner, sub), about)
-    items = _resolve(inner.get("items", {}), defs)
-    if "properties" in items:
-        yield from _walk(items, defs, f"{key}[]", (*path, 0))
-    for option in items.get("oneOf", ()) or items.get("anyOf", ()):
-        yield from _walk(_resolve(option, defs), defs, f"{key}[]", (*path, 0))
-    values = inner.get("additionalProperties")
-    if isinstance(values, dict):
-        yield from _walk(_resolve(values, defs), defs, f"{key}.<id>", (*path, "id"))
+    if path in REPEATED:
+        yield Setting(f"{key}.*", f"as in {format_key(SPELLED_OUT)}", "not set", about)
+    elif "properties" in sub:
+        yield from _walk(sub, key, path)
+    else:
+        yield Setting(key, allowed_at(sub, ()), _default(sub), about)
+        yield from _walk(part_of(sub, (0,)), f"{key}[]", (*path, 0))
+        yield from _walk(part_of(sub, ("",)), f"{key}.<id>", (*path, ""))
 
 
-def _is_repeated(sub: Schema, key: str) -> bool:
-    return str(sub.get("$ref", "")).endswith(f"/{REPEATED}") and key != SPELLED_OUT
-
-
-def _resolve(schema: Schema, defs: dict[str, Schema]) -> Schema:
-    reference = schema.get("$ref")
-    return defs[reference.rsplit("/", 1)[-1]] if reference else schema
-
-
-def _default(inner: Schema, sub: Schema) -> str:
-    for schema in (sub, inner):
-        if "default" in schema:
-            value = schema["default"]
-            if value is None:
-                return "not set"
-            if isinstance(value, str) and len(value) > 60:
-                return "a text of memslot's own"
-            return f"`{json.dumps(value, ensure_ascii=False)}`"
-    return "`{}`" if inner.get("type") == "object" else "required"
+def _default(sub: Schema) -> str:
+    if "default" not in sub:
+        return "required"
+    value = sub["default"]
+    if value is None:
+        return "not set"
+    if isinstance(value, str) and len(value) > 60:
+        return "a text of memslot's own"
+    return f"`{json.dumps(value, ensure_ascii=False)}`"

@@ -12,9 +12,8 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import click
 import jsonschema_rs
@@ -22,11 +21,9 @@ import memslot
 import pyjson5
 import pytest
 from memslot import hookspecs
-from memslot.config.load import parse_config
-from memslot.config.model import Config
-from memslot.config.section import Section, camel_case
 from memslot.diagnostics import Diagnostics
 from memslot.events import Session
+from memslot.plugins.config_loader import parse_config
 from memslot.plugins.context import PluginContext
 from memslot.plugins.hooks import HookRunner
 from memslot.testing import HostOpener, InlinePlugin
@@ -144,22 +141,13 @@ def test_shipped_manifest_fits_the_published_schema(file: Path) -> None:
 # Settings and environment variables
 
 
-def _keys(model: type[Section], prefix: str = "") -> Iterator[str]:
-    for field in fields(model):
-        key = prefix + (field.metadata.get("alias") or camel_case(field.name))
-        found = list(_models_in(field.type))
+def _keys(schema: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    for name, sub in schema.get("properties", {}).items():
+        key = prefix + name
         yield key
-        for inner, mark in found:
-            yield from _keys(inner, f"{key}{mark}.")
-
-
-def _models_in(annotation: Any, mark: str = "") -> Iterator[tuple[type[Section], str]]:
-    if isinstance(annotation, type) and issubclass(annotation, Section):
-        yield annotation, mark
-    origin = getattr(annotation, "__origin__", None)
-    inside = {tuple: "[]", dict: ".<id>"}.get(origin, mark)
-    for argument in get_args(annotation):
-        yield from _models_in(argument, inside)
+        inside = {key: sub, f"{key}[]": sub.get("items"), f"{key}.<id>": sub.get("additionalProperties")}
+        for owner, inner in inside.items():
+            yield from _keys(inner, f"{owner}.") if isinstance(inner, dict) else ()
 
 
 def test_every_setting_is_documented() -> None:
@@ -167,7 +155,7 @@ def test_every_setting_is_documented() -> None:
     # A key that only holds other keys is there if they are; repeated search settings are one row.
     repeated = tuple(key.removesuffix("*") for key in listed if key.endswith(".*"))
 
-    keys = set(_keys(Config))
+    keys = set(_keys(parse_config({}).schema))
     missing = [
         key
         for key in keys
@@ -181,7 +169,7 @@ def test_every_setting_is_documented() -> None:
 
 
 def test_every_documented_setting_exists() -> None:
-    keys = set(_keys(Config))
+    keys = set(_keys(parse_config({}).schema))
     rows = re.findall(r"^\| `([^`]+)` \| .+ \| .+ \| .+ \|$", _page("configuration.md"), re.MULTILINE)
 
     assert [key for key in rows if key.removesuffix(".*") not in keys] == []

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from memslot.config.load import parse_config
 from memslot.config.read import parse_config_bytes
+from memslot.plugins.config_loader import parse_config
 from memslot.plugins.manifest import parse_manifest
 
 ROOT = Path(__file__).parents[2]

@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import apsw
-from memslot import EmbeddingPipeline, MemorySearch, MemslotError, Selection
+from memslot import EmbeddingPipeline, MemslotError, Selection
 from memslot_memory_core.index.embeddings import EmbeddingStore
 from memslot_memory_core.manager import MemoryManager
 from memslot_memory_core.place import Place
+from memslot_memory_core.settings import SearchSettings
 
 
 class DigestProvider:
@@ -78,7 +79,7 @@ def make_manager(
         "store": {"vector": vector},
         **settings,
     }
-    return MemoryManager(place, MemorySearch.parse(chosen), pipeline)
+    return MemoryManager(place, SearchSettings.from_tree(chosen), pipeline)
 
 
 def provider_named(name: str | None) -> DigestProvider | None:

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from memslot import EmbeddingPipeline, MemorySearch, ProviderError, Selection
+from memslot import EmbeddingPipeline, ProviderError, Selection
 from memslot.embeddings.circuit import circuits
 from memslot.testing.providers import HangingProvider
 from memslot_memory_core.manager import MemoryManager
+from memslot_memory_core.settings import SearchSettings
 
 from .index_worker import DigestProvider
 from .index_world import QUERIES, World, assert_like_fresh, wait_until
@@ -70,7 +71,7 @@ def test_a_provider_that_cannot_even_be_made_costs_the_vectors_only(world: World
     def make(cache: Any) -> tuple[EmbeddingPipeline | None, Selection]:
         raise error
 
-    settings = MemorySearch.parse({"sync": {"watch": False, "onSearch": False}})
+    settings = SearchSettings.from_tree({"sync": {"watch": False, "onSearch": False}})
     manager = MemoryManager(world.place, settings, make)
     try:
         manager.sync()
@@ -159,7 +160,7 @@ def test_closing_does_not_wait_for_a_provider_that_is_being_made(world: World) -
         made.append(EmbeddingPipeline(provider, cache=cache))
         return made[0], Selection(provider, provider.id, "named in this test")
 
-    settings = MemorySearch.parse({"sync": {"watch": False}})
+    settings = SearchSettings.from_tree({"sync": {"watch": False}})
     manager = MemoryManager(world.place, settings, make)
     manager.request_sync()
     assert begun.wait(30)

@@ -73,7 +73,7 @@ def write_note(disk: Path) -> None:
 
 
 def write_config(disk: Path) -> None:
-    set_value(disk / "memslot.json5", "plugins.slots.memory", "none")
+    set_value(disk / "memslot.json5", "plugins.slots.memory", "none", check=lambda tree: [])
 
 
 def write_by_tool(disk: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +11,9 @@ import click
 
 from memslot.cli.output import print_json, say_done, say_warning
 
-MISSING = "is required"
-
 if TYPE_CHECKING:
-    from memslot.config.loaded import LoadedConfig
     from memslot.config.paths import Places
+    from memslot.plugins.loaded_config import LoadedConfig
 
 
 @click.group("config")
@@ -43,13 +42,14 @@ def get(key: str | None, as_json: bool, show_secrets: bool) -> None:
       memslot config get agents.defaults.memorySearch.provider
     """
     from memslot.config.edit import get_value
-    from memslot.config.load import load_config
+    from memslot.config.schema import with_defaults
     from memslot.config.sensitive import masked
+    from memslot.plugins.config_loader import load_config
 
     loaded = load_config(_places())
     for warning in loaded.warnings:
         say_warning(warning)
-    tree: Any = loaded.config.to_tree()
+    tree: Any = with_defaults(loaded.schema, loaded.config.written())
     if key is None:
         tree = _without_nulls(tree)
     if not show_secrets:
@@ -84,10 +84,10 @@ def set_(key: str, value: str, project: bool) -> None:
       memslot config set plugins.entries.memory-lancedb.config.dbPath s3://bucket/memory
     """
     from memslot.config.edit import parse_cli_value, set_value
+    from memslot.plugins.config_loader import tree_problems
 
-    # A plugin that needs two settings gets them one after the other: what is still missing is told, not refused.
-    wrong = lambda tree: [p for p in _check_plugin_settings(tree) if p.reason != MISSING]  # noqa: E731
-    _edit(project, key, lambda path: set_value(path, key, parse_cli_value(value), check=wrong))
+    check = partial(tree_problems, places=_places(), is_complete=False)  # what is still missing is told, not refused
+    _edit(project, key, lambda path: set_value(path, key, parse_cli_value(value), check=check))
     _warn_of_what_is_left()
 
 
@@ -102,8 +102,10 @@ def unset(key: str, project: bool) -> None:
       memslot config unset agents.defaults.workspace
     """
     from memslot.config.edit import unset_value
+    from memslot.plugins.config_loader import tree_problems
 
-    _edit(project, key, lambda path: unset_value(path, key, check=_check_plugin_settings), unchanged="was not set in")
+    check = partial(tree_problems, places=_places())
+    _edit(project, key, lambda path: unset_value(path, key, check=check), unchanged="was not set in")
 
 
 @command.command()
@@ -116,8 +118,8 @@ def validate(as_json: bool) -> None:
       memslot config validate
       memslot config validate --json | jq -r '.problems[].problem'
     """
-    from memslot.config.load import load_config
     from memslot.errors import ConfigError
+    from memslot.plugins.config_loader import entry_problems, load_config
     from memslot.plugins.overview import decide_plugins
 
     places = _places()
@@ -132,8 +134,8 @@ def validate(as_json: bool) -> None:
     else:
         warnings = loaded.warnings
         problems = [problem for found in loaded.entry_problems.values() for problem in found]
-        problems += _check_plugin_settings(loaded.config.to_tree())
-        problems += [slot.error for slot in decide_plugins(loaded, places, os.environ).slots if slot.error]
+        problems += entry_problems(loaded)
+        problems += [slot.error for slot in decide_plugins(loaded, os.environ).slots if slot.error]
     if as_json:
         listed = [{"key": getattr(p, "key", None), "problem": str(p)} for p in problems]
         print_json({"file": str(places.config_file), "valid": not problems, "problems": listed})
@@ -157,9 +159,14 @@ def schema() -> None:
     Examples:
       memslot config schema > config.schema.json
     """
-    from memslot.config.model import config_json_schema
+    from memslot.errors import ConfigError
+    from memslot.plugins.config_loader import load_config, parse_config
 
-    print_json(config_json_schema())
+    try:
+        loaded = load_config(_places())
+    except ConfigError:  # the schema helps to mend it
+        loaded = parse_config({})
+    print_json(loaded.schema)
 
 
 @command.command()
@@ -209,10 +216,10 @@ def _is_trusted(file: Path, places: Places) -> bool:
 
 def _warn_of_what_is_left() -> None:
     """After a change: plugins that still lack a setting, and a slot that names the wrong plugin."""
-    from memslot.config.load import load_config
+    from memslot.plugins.config_loader import load_config
     from memslot.plugins.overview import decide_plugins
 
-    activation = decide_plugins(load_config(_places()), _places(), os.environ)
+    activation = decide_plugins(load_config(_places()), os.environ)
     for slot in activation.slots:
         if slot.error:
             say_warning(slot.error)
@@ -223,26 +230,5 @@ def _warn_of_what_is_left() -> None:
 
 def _sensitive_settings(loaded: LoadedConfig) -> set[str]:
     """The keys that plugins' manifests call sensitive."""
-    from memslot.plugins.overview import find_plugins
-
-    plugins = find_plugins(loaded, _places(), os.environ).plugins
+    plugins = loaded.catalog.plugins
     return {f"plugins.entries.{plugin.id}.config.{path}" for plugin in plugins for path in plugin.secret_paths}
-
-
-def _check_plugin_settings(tree: Any) -> list[Any]:
-    """What plugins' own schemas say about a whole config."""
-    from memslot.config.load import parse_config
-    from memslot.errors import ConfigError
-    from memslot.plugins.overview import find_plugins, setting_problems
-
-    try:
-        loaded = parse_config(tree)
-    except ConfigError:
-        return []  # told already, with better words
-    return [
-        problem
-        for plugin in find_plugins(loaded, _places(), os.environ).plugins
-        if plugin.id in loaded.config.plugins.entries and plugin.id not in loaded.entry_problems
-        if plugin.problem is None and plugin.overridden_by is None
-        for problem in setting_problems(plugin, loaded)
-    ]

@@ -21,9 +21,9 @@ def command(as_json: bool) -> None:
       memslot init
       MEMSLOT_HOME=/srv/bot/.memslot memslot init
     """
-    from memslot.config.load import load_config
     from memslot.config.paths import Places
     from memslot.config.starter import starter_config, starter_memory
+    from memslot.plugins.config_loader import load_config
     from memslot.storage.folder import make_private_dir
 
     places = Places.from_env()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import click
@@ -66,8 +67,8 @@ class _Edit:
     """Changes of the person's config file, one key at a time."""
 
     def __init__(self) -> None:
-        from memslot.config.load import load_config
         from memslot.config.paths import Places
+        from memslot.plugins.config_loader import load_config
 
         self._places = Places.from_env()
         self._plugins = load_config(self._places, project_dir=None).config.plugins
@@ -83,5 +84,7 @@ class _Edit:
 
     def put(self, key: str, value: Any) -> None:
         from memslot.config.edit import set_value
+        from memslot.plugins.config_loader import tree_problems
 
-        set_value(self._places.config_file, key, value)
+        check = partial(tree_problems, places=self._places, is_complete=False)
+        set_value(self._places.config_file, key, value, check=check)

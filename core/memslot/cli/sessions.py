@@ -177,8 +177,8 @@ def delete(ids: tuple[str, ...], yes: bool, agent: str | None) -> None:
 
 def _store(agent: str | None) -> SessionStore:
     """All conversations of an agent."""
-    from memslot.config.load import load_config
     from memslot.config.paths import Places
+    from memslot.plugins.config_loader import load_config
     from memslot.sessions.store import SessionStore
 
     places = Places.from_env()

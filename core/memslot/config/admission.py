@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from memslot.config.keypath import MISSING, KeyPath, format_key, lookup
+from memslot.config.model import section_places
 from memslot.config.paths import expand_home
 from memslot.config.sensitive import HIDDEN, masked
 
@@ -77,15 +78,8 @@ def requests(tree: Mapping[str, Any], root: Path) -> list[Request]:
 
 
 def _code_keys(tree: Mapping[str, Any]) -> list[KeyPath]:
-    agents = lookup(tree, ("agents", "list"))
-    count = len(agents) if isinstance(agents, list) else 0
-    return [
-        LOAD_PATHS,
-        _QMD_COMMAND,
-        ("memory", "search", *_EXTENSION),
-        _DEFAULT_EXTENSION,
-        *(("agents", "list", index, "memorySearch", *_EXTENSION) for index in range(count)),
-    ]
+    searches = section_places(tree, "memorySearch")
+    return [LOAD_PATHS, _QMD_COMMAND, *((*place, *_EXTENSION) for place in searches)]
 
 
 def _leaves(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:

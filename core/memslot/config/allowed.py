@@ -3,94 +3,76 @@
 from __future__ import annotations
 
 import json
-from functools import cache
 from typing import Any
 
 from memslot.config.keypath import KeyPath
 from memslot.config.spelling import nearest
 
-_Schema = dict[str, Any]
+Schema = dict[str, Any]
+_TOLD = {"type", "enum", "const", "minimum", "exclusiveMinimum", "maximum"}
 _NAMES = {"boolean": "true or false", "object": "an object", "null": "null"}
 
 
-@cache
-def _root() -> _Schema:
-    from memslot.config.model import config_json_schema
+def part_of(schema: Schema, path: KeyPath) -> Schema:
+    """The part of a schema that is about one key; empty where it says nothing."""
+    for step in path:
+        if isinstance(step, int):
+            part = schema.get("items")
+        else:
+            part = schema.get("properties", {}).get(step) or schema.get("additionalProperties")
+        schema = part if isinstance(part, dict) else {}
+    return schema
 
-    return config_json_schema()
 
-
-def allowed_at(path: KeyPath) -> str:
+def allowed_at(schema: Schema, path: KeyPath) -> str:
     """What may stand at a key, such as `a whole number from 1 to 200`."""
-    return _described(_schema_at(path))
+    return _described(part_of(schema, path))
 
 
-def description_of(path: KeyPath) -> str | None:
+def is_told(schema: Schema, path: KeyPath, keyword: str) -> bool:
+    """Whether `allowed_at` tells what this keyword asks of a value; a plugin may use any there is."""
+    part = part_of(schema, path)
+    if keyword in ("minLength", "minItems"):
+        return bool(part.get(keyword) == 1)
+    return keyword in _TOLD or (keyword == "pattern" and "examples" in part)
+
+
+def description_of(schema: Schema, path: KeyPath) -> str | None:
     """What a key is for, as editors show it."""
-    schema = _schema_at(path)
-    text = schema.get("description")
+    text = part_of(schema, path).get("description")
     return str(text) if text else None
 
 
-def key_hint(path: KeyPath) -> str:
+def key_hint(schema: Schema, path: KeyPath) -> str:
     """The likely name for an unknown key, or else the names that are known."""
-    known = sorted(_branch(_schema_at(path[:-1])).get("properties", {}))
+    known = sorted(part_of(schema, path[:-1]).get("properties", {}))
     if guess := nearest(str(path[-1]), known):
         return f'did you mean "{guess}"?'
     return "allowed here: " + ", ".join(known) if known else "nothing is allowed here"
 
 
-def value_hint(value: object, path: KeyPath) -> str | None:
+def value_hint(schema: Schema, path: KeyPath, value: object) -> str | None:
     """The likely spelling of a word that is not among those allowed."""
-    words = [word for option in _options(_schema_at(path)) for word in option.get("enum", ())]
+    words = [word for word in part_of(schema, path).get("enum", ()) if isinstance(word, str)]
     guess = nearest(value, words) if isinstance(value, str) else None
     return f'did you mean "{guess}"?' if guess else None
 
 
-def _schema_at(path: KeyPath) -> _Schema:
-    schema = _root()
-    for step in path:
-        owner = _branch(schema)
-        if isinstance(step, int):
-            schema = owner.get("items", {})
-        else:
-            schema = owner.get("properties", {}).get(step) or owner.get("additionalProperties") or {}
-        if not isinstance(schema, dict):
-            return {}
-    # The description beside a $ref says more than the one of the class it points to.
-    return {**_resolved(schema), **{key: value for key, value in schema.items() if key != "$ref"}}
-
-
-def _resolved(schema: _Schema) -> _Schema:
-    reference = schema.get("$ref", "")
-    return _root()["$defs"][reference.rsplit("/", 1)[-1]] if reference else schema
-
-
-def _branch(schema: _Schema) -> _Schema:
-    """Of several possible shapes, the one that has keys or items."""
-    schema = _resolved(schema)
-    for option in _options(schema):
-        if "properties" in option or "items" in option or "additionalProperties" in option:
-            return option
-    return schema
-
-
-def _options(schema: _Schema) -> list[_Schema]:
-    listed = schema.get("anyOf") or schema.get("oneOf") or [schema]
-    return [_resolved(option) for option in listed if option.get("type") != "null"]
-
-
-def _described(schema: _Schema) -> str:
-    return " or ".join(_one(option) for option in _options(schema)) or "another value"
-
-
-def _one(schema: _Schema) -> str:
+def _described(schema: Schema) -> str:
+    options = schema.get("anyOf") or schema.get("oneOf")
+    if options:
+        return " or ".join(_described(option) for option in options)
     if "const" in schema:
         return json.dumps(schema["const"])
     if "enum" in schema:
-        *most, last = [json.dumps(value) for value in schema["enum"]]
+        *most, last = [json.dumps(value) for value in schema["enum"] if value is not None]
         return f"{', '.join(most)} or {last}" if most else last
-    kind = str(schema.get("type"))
+    kinds = schema.get("type", [])
+    kinds = [kinds] if isinstance(kinds, str) else [kind for kind in kinds if kind != "null"]
+    return " or ".join(_one(schema, kind) for kind in kinds) or "plain JSON data"
+
+
+def _one(schema: Schema, kind: str) -> str:
     if kind in ("integer", "number"):
         return ("a whole number" if kind == "integer" else "a number") + _bounds(schema)
     if kind == "string":
@@ -103,7 +85,7 @@ def _one(schema: _Schema) -> str:
     return _NAMES.get(kind, "another value")
 
 
-def _bounds(schema: _Schema) -> str:
+def _bounds(schema: Schema) -> str:
     low, high = schema.get("minimum"), schema.get("maximum")
     if "exclusiveMinimum" in schema:
         return f" above {_number(schema['exclusiveMinimum'])}" + (

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from memslot.config.allowed import allowed_at, description_of, key_hint, value_hint
+from memslot.config.allowed import Schema, allowed_at, description_of, is_told, key_hint, value_hint
 from memslot.config.environ import replace_variables
-from memslot.config.keypath import MISSING, KeyPath, format_key, lookup
+from memslot.config.keypath import KeyPath, format_key, lookup
 from memslot.config.merge import copied
 from memslot.config.problems import ConfigProblem
+from memslot.config.schema import reason_of, schema_validator
 from memslot.config.sensitive import shown
 
 if TYPE_CHECKING:
-    from pydantic import ValidationError
-
     from memslot.config.model import Config
 
 Finding = tuple[KeyPath, ConfigProblem]
-ENTRIES = ("plugins", "entries")
+ENTRIES: KeyPath = ("plugins", "entries")
+AGENTS: KeyPath = ("agents", "list")
 
 
 @dataclass(frozen=True)
@@ -40,12 +41,9 @@ class Checked:
         return [place(finding) for finding in (*self.findings, *inside)]
 
 
-def check_tree(raw: Mapping[str, Any], env: Mapping[str, str]) -> Checked:
-    """Fill in the variables and check every key."""
-    from pydantic import ValidationError
-
-    from memslot.config.model import Config, PluginEntry
-    from memslot.config.section import validator
+def check_tree(raw: Mapping[str, Any], env: Mapping[str, str], schema: Schema) -> Checked:
+    """Fill in the variables and check every key by the schema of the whole file."""
+    from memslot.config.model import Config
 
     filled = replace_variables(raw, env)
     tree = copied(filled.tree)
@@ -58,27 +56,29 @@ def check_tree(raw: Mapping[str, Any], env: Mapping[str, str]) -> Checked:
             owner = entry_findings.setdefault(str(path[2]), {})
         owner.setdefault(path, problem)  # the first word on a key is enough
 
+    def refuse(path: KeyPath, fault: Any = None) -> None:
+        note(path, _problem(fault, path, tree, schema, hide=path in filled.paths))
+
     for path, problem in filled.problems:
         note(path, problem)
-    entries = lookup(tree, ENTRIES)
-    if isinstance(entries, dict):
-        for plugin_id, entry in entries.items():
-            try:
-                validator(PluginEntry)(entry)
-            except ValidationError as error:
-                for path, problem in _translated(error, tree, filled.paths, (*ENTRIES, plugin_id)):
-                    note(path, problem)
-            if plugin_id in entry_findings:
-                entries[plugin_id] = {"enabled": False}
-    config = None
-    try:
-        validator(Config)(tree)
-        config = Config.from_tree(tree)
-    except ValidationError as error:
-        for path, problem in _translated(error, tree, filled.paths, ()):
-            note(path, problem)
+    unfit = list(_unfit(tree))
+    for path in unfit:
+        refuse(path)
+    for path in unfit:
+        lookup(tree, path[:-1])[path[-1]] = None
+    for fault in schema_validator(schema).iter_errors(tree):
+        inside: KeyPath = tuple(fault.instance_path)
+        if fault.kind.name == "additionalProperties":
+            for key in fault.kind.unexpected:
+                refuse((*inside, key), fault)
+        else:
+            refuse((*inside, fault.kind.property) if fault.kind.name == "required" else inside, fault)
+    if clash := _agents_clash(lookup(tree, AGENTS)):
+        note(AGENTS, ConfigProblem(format_key(AGENTS), clash))
+    for plugin_id in entry_findings:
+        lookup(tree, ENTRIES)[plugin_id] = {"enabled": False}
     return Checked(
-        None if findings else config,
+        None if findings else Config.from_tree(tree),
         tuple(findings.items()),
         {plugin_id: tuple(found.items()) for plugin_id, found in entry_findings.items()},
         filled.names,
@@ -86,39 +86,45 @@ def check_tree(raw: Mapping[str, Any], env: Mapping[str, str]) -> Checked:
     )
 
 
-def _translated(error: ValidationError, tree: Any, from_env: frozenset[KeyPath], prefix: KeyPath) -> list[Finding]:
-    """pydantic's findings in our words; only its places and kinds are used, never its sentences."""
-    from memslot.config.search_model import OBJECT_TAG, TEXT_TAG
-
-    found = []
-    for detail in error.errors(include_url=False, include_input=False):
-        # The tag of a union is a step in pydantic's path and none in the file's.
-        steps = [step for step in detail["loc"] if step not in (OBJECT_TAG, TEXT_TAG)]
-        path = (*prefix, *steps)
-        found.append((path, _problem(detail["type"], detail.get("ctx", {}), path, tree, path in from_env)))
-    return found
+def _unfit(value: Any, path: KeyPath = ()) -> Iterator[KeyPath]:
+    """Where values stand that JSON has no word for: NaN, or what a program put into its dict."""
+    if isinstance(value, list) or (isinstance(value, dict) and all(isinstance(key, str) for key in value)):
+        for step, item in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _unfit(item, (*path, step))
+    elif not isinstance(value, str | int | float | None) or (isinstance(value, float) and not isfinite(value)):
+        yield path
 
 
-def _problem(kind: str, context: Mapping[str, Any], path: KeyPath, tree: Any, hide: bool) -> ConfigProblem:
+def _agents_clash(agents: Any) -> str | None:
+    listed = [each for each in agents if isinstance(each, dict)] if isinstance(agents, list) else []
+    seen: set[str] = set()
+    for name in (agent["id"] for agent in listed if isinstance(agent.get("id"), str)):
+        # Ids name files, and some file systems do not tell Main from main.
+        if name.lower() in seen:
+            return f'has two agents with the id "{name}", ids must differ'
+        seen.add(name.lower())
+    if sum(agent.get("default") is True for agent in listed) > 1:
+        return "has more than one agent with default: true, only one can be the default"
+    return None
+
+
+def _problem(fault: Any, path: KeyPath, tree: Any, schema: Schema, *, hide: bool) -> ConfigProblem:
+    """A fault in our words; None stands for a value that is no JSON."""
     key = format_key(path) or "the config"
-    if kind == "unexpected_keyword_argument":
-        return ConfigProblem(key, "is not a known key", hint=key_hint(path))
-    if kind == "missing":
-        return ConfigProblem(key, f"is required, and must be {allowed_at(path)}", hint=description_of(path))
-    if kind == "value_error":
-        return ConfigProblem(key, str(context.get("error", "is not possible")))
+    keyword = fault.kind.name if fault else "type"
+    if keyword == "additionalProperties":
+        return ConfigProblem(key, "is not a known key", hint=key_hint(schema, path))
+    allowed = allowed_at(schema, path)
+    if keyword == "required":
+        return ConfigProblem(key, f"is required, and must be {allowed}", hint=description_of(schema, path))
     value = lookup(tree, path)
     hint = None
-    if kind == "string_pattern_mismatch":
-        hint = description_of(path)
-    elif kind == "literal_error" and not hide:
-        hint = value_hint(value, path)
-    return ConfigProblem(
-        key,
-        f"must be {allowed_at(path)}",
-        value=None if value is MISSING else shown(value, path, hide=hide),
-        hint=hint,
-    )
+    if keyword == "pattern":
+        hint = description_of(schema, path)
+    elif keyword == "enum" and not hide:
+        hint = value_hint(schema, path, value)
+    reason = f"must be {allowed}" if is_told(schema, path, keyword) else reason_of(fault)
+    return ConfigProblem(key, reason, value=shown(value, path, hide=hide), hint=hint)
 
 
 def with_place(finding: Finding, file: str | None, line: int | None) -> ConfigProblem:

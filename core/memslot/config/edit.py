@@ -10,12 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from memslot.config.check import check_tree, with_place
 from memslot.config.keypath import MISSING, KeyPath, format_key, list_index, lookup, parse_key
 from memslot.config.merge import copied
 from memslot.config.problems import ConfigProblem
 from memslot.config.read import RawConfig, parse_config_bytes, read_config_file
-from memslot.config.section import Section
 from memslot.config.spelling import nearest
 from memslot.errors import ConfigError, FileBusyError
 from memslot.storage.atomic import write_file
@@ -23,8 +21,8 @@ from memslot.storage.folder import make_private_dir
 from memslot.storage.lock import file_lock
 
 LOCK_SECONDS = 20.0
-ExtraCheck = Callable[[Mapping[str, Any]], Sequence[ConfigProblem]]
-"""More checks of a tree, such as plugins' own schemas."""
+Check = Callable[[Mapping[str, Any]], Sequence[ConfigProblem]]
+"""Tells everything that is wrong with a tree."""
 
 
 def parse_cli_value(text: str) -> Any:
@@ -38,9 +36,7 @@ def parse_cli_value(text: str) -> Any:
 
 
 def get_value(tree: Any, key: str, default: Any = MISSING) -> Any:
-    """The value at a dotted key of a tree or a Config; a ConfigError when there is none and no default."""
-    if isinstance(tree, Section):
-        tree = tree.to_tree()
+    """The value at a dotted key of a tree; a ConfigError when there is none and no default."""
     path = parse_key(key)
     found = lookup(tree, path)
     if found is not MISSING:
@@ -66,9 +62,7 @@ def _nearest_key(tree: Any, path: KeyPath) -> str | None:
     return format_key(tuple(found))
 
 
-def set_value(
-    path: Path, key: str, value: Any, *, env: Mapping[str, str] | None = None, check: ExtraCheck | None = None
-) -> bool:
+def set_value(path: Path, key: str, value: Any, *, check: Check) -> bool:
     """Write one key into a config file, which is created if missing; False when it already had that value.
 
     A result with a problem that the file did not have before is refused and nothing is written.
@@ -88,10 +82,10 @@ def set_value(
 
         return set_in_text(raw.text, steps, value, strict_json=_is_strict_json(raw.path))
 
-    return _changed(path, edit, lambda tree: _set(tree, steps, value), steps, env, check)
+    return _changed(path, edit, lambda tree: _set(tree, steps, value), steps, check)
 
 
-def unset_value(path: Path, key: str, *, env: Mapping[str, str] | None = None, check: ExtraCheck | None = None) -> bool:
+def unset_value(path: Path, key: str, *, check: Check) -> bool:
     """Remove one key from a config file, and objects that are empty then; False when it was not there."""
     steps = parse_key(key)
     removed = [steps]
@@ -111,7 +105,7 @@ def unset_value(path: Path, key: str, *, env: Mapping[str, str] | None = None, c
             text = unset_in_text(text, owner)
         return text
 
-    return _changed(path, edit, lambda tree: _unset_all(tree, removed), None, env, check)
+    return _changed(path, edit, lambda tree: _unset_all(tree, removed), None, check)
 
 
 def _changed(
@@ -119,10 +113,8 @@ def _changed(
     edit: Callable[[RawConfig], str],
     apply: Callable[[dict[str, Any]], None],
     touched: KeyPath | None,
-    env: Mapping[str, str] | None,
-    check: ExtraCheck | None,
+    check: Check,
 ) -> bool:
-    env = os.environ if env is None else env
     real = Path(os.path.realpath(path))  # two links to one file share one lock
     try:
         make_private_dir(real.parent)
@@ -133,7 +125,7 @@ def _changed(
             if text == before.text:
                 return False
             after = _checked_edit(before, text, apply)
-            _refuse_new_problems(before, after, touched, env, check)
+            _refuse_new_problems(before, after, touched, check)
             bom = "\ufeff" if old and real.read_bytes().startswith(b"\xef\xbb\xbf") else ""
             mode = stat.S_IMODE(real.stat().st_mode) if old else None  # forced: who sets a key means it, 0400 or not
             write_file(path, bom + text, mode=mode, follow_links=True)
@@ -157,28 +149,16 @@ def _checked_edit(before: RawConfig, text: str, apply: Callable[[dict[str, Any]]
     return after
 
 
-def _refuse_new_problems(
-    before: RawConfig,
-    after: RawConfig,
-    touched: KeyPath | None,
-    env: Mapping[str, str],
-    check: ExtraCheck | None,
-) -> None:
-    old = Counter(_identity(problem) for problem in _problems(before, env, check))
+def _refuse_new_problems(before: RawConfig, after: RawConfig, touched: KeyPath | None, check: Check) -> None:
+    old = Counter(_identity(problem) for problem in check(before.tree))
     new = []
-    for problem in _problems(after, env, check):
+    for problem in check(after.tree):
         if (touched and _is_inside(problem.key, touched)) or old[_identity(problem)] == 0:
             new.append(problem)
         else:
             old[_identity(problem)] -= 1
     if new:
         raise ConfigError(f"{before.path} was not changed, because the result would not be valid:", new)
-
-
-def _problems(raw: RawConfig, env: Mapping[str, str], check: ExtraCheck | None) -> list[ConfigProblem]:
-    checked = check_tree(raw.tree, env)
-    found = checked.located(lambda finding: with_place(finding, None, None))
-    return [*found, *(check(raw.tree) if check else ())]
 
 
 def _identity(problem: ConfigProblem) -> tuple[str, str, str | None]:

@@ -3,14 +3,15 @@
 `Config` is what the rest of the program sees. The classes mirror the keys of the file one to one.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
+from memslot.config.keypath import KeyPath, lookup
 from memslot.config.merge import merged
 from memslot.config.paths import AGENT_ID_PATTERN, Places, expand_home
-from memslot.config.qmd_model import Memory
-from memslot.config.search_model import MemorySearch
-from memslot.config.section import Section, Text, items, required, section, setting
+from memslot.config.search_model import Memory, MemorySearch
+from memslot.config.section import Section, Text, json_schema, setting
 from memslot.errors import ConfigError
 
 DEFAULT_AGENT = "main"
@@ -27,18 +28,18 @@ FLUSH_PROMPT = (
 
 class PluginHooks(Section):
     timeout_ms: int | None = setting(
-        None, "Time budget of each of this plugin's hooks, in milliseconds.", ge=1, le=600_000
+        None, "Time budget of each of this plugin's hooks, in milliseconds.", minimum=1, maximum=600_000
     )
 
 
 class PluginEntry(Section):
     enabled: bool = setting(True, "Whether the plugin may run.")
     config: dict[str, Any] = setting({}, "The plugin's own settings; its manifest says which.", shown=False)
-    hooks: PluginHooks = section(PluginHooks, "Limits on the plugin's hooks.")
+    hooks: PluginHooks = setting(PluginHooks, "Limits on the plugin's hooks.")
 
 
 class PluginLoad(Section):
-    paths: tuple[Text, ...] = items((), "Folders with plugins under development.")
+    paths: tuple[Text, ...] = setting((), "Folders with plugins under development.")
 
 
 class Slots(Section):
@@ -47,17 +48,17 @@ class Slots(Section):
 
 class Plugins(Section):
     enabled: bool = setting(True, "Turn all plugins off with one switch.")
-    allow: tuple[Text, ...] = items((), "If not empty, only these plugins may run.")
-    deny: tuple[Text, ...] = items((), "These plugins never run, whatever else is said.")
-    load: PluginLoad = section(PluginLoad, "Plugins that are not installed.")
-    slots: Slots = section(Slots, "Which plugin owns which slot.")
-    entries: dict[str, PluginEntry] = items({}, "Settings of each plugin, by id.")
+    allow: tuple[Text, ...] = setting((), "If not empty, only these plugins may run.")
+    deny: tuple[Text, ...] = setting((), "These plugins never run, whatever else is said.")
+    load: PluginLoad = setting(PluginLoad, "Plugins that are not installed.")
+    slots: Slots = setting(Slots, "Which plugin owns which slot.")
+    entries: dict[str, PluginEntry] = setting({}, "Settings of each plugin, by id.")
 
 
 class MemoryFlush(Section):
     enabled: bool = setting(True, "Ask the agent to save notes before its context is compacted.")
     soft_threshold_tokens: int = setting(
-        4000, "Tokens before the reserve at which the flush happens.", ge=0, le=10_000_000
+        4000, "Tokens before the reserve at which the flush happens.", minimum=0, maximum=10_000_000
     )
     system_prompt: Text = setting(FLUSH_SYSTEM_PROMPT, "Added to the system prompt of that turn.")
     prompt: Text = setting(FLUSH_PROMPT, "The message of that turn.")
@@ -65,9 +66,9 @@ class MemoryFlush(Section):
 
 class Compaction(Section):
     reserve_tokens_floor: int = setting(
-        20_000, "Tokens of the context window that are always kept free.", ge=0, le=10_000_000
+        20_000, "Tokens of the context window that are always kept free.", minimum=0, maximum=10_000_000
     )
-    memory_flush: MemoryFlush = section(MemoryFlush, "The silent turn before compaction.")
+    memory_flush: MemoryFlush = setting(MemoryFlush, "The silent turn before compaction.")
 
 
 class AgentDefaults(Section):
@@ -79,15 +80,17 @@ class AgentDefaults(Section):
     model: Text | None = setting(None, "Chat model of the built-in agent.")
     base_url: Text | None = setting(None, "Address of an OpenAI-compatible chat API.")
     api_key: str | None = setting(None, 'Key of the chat API; better "${NAME}", an environment variable.', shown=False)
-    context_window: int = setting(200_000, "Size of the model's context, in tokens.", ge=1_000, le=100_000_000)
-    memory_search: MemorySearch = section(MemorySearch, "How memory is indexed and searched.")
-    compaction: Compaction = section(Compaction, "What happens near a full context.")
+    context_window: int = setting(
+        200_000, "Size of the model's context, in tokens.", minimum=1_000, maximum=100_000_000
+    )
+    memory_search: MemorySearch = setting(MemorySearch, "How memory is indexed and searched.")
+    compaction: Compaction = setting(Compaction, "What happens near a full context.")
 
 
 class Agent(Section):
-    id: str = required(
+    id: str = setting(
+        ...,
         "Letters, digits, _ and -, at most 64; it names files on disk.",
-        strict=True,
         pattern=AGENT_ID_PATTERN,
         examples=["main"],
     )
@@ -95,40 +98,21 @@ class Agent(Section):
     name: Text | None = setting(None, "A name for people.")
     workspace: Text | None = setting(None, "This agent's own workspace.")
     model: Text | None = setting(None, "This agent's own chat model.")
-    memory_search: MemorySearch = section(MemorySearch, "Differences from agents.defaults.memorySearch.")
-
-
-def _tell_agents_apart(agents: tuple[Agent, ...]) -> tuple[Agent, ...]:
-    seen: set[str] = set()
-    for agent in agents:
-        # Ids name files, and some file systems do not tell Main from main.
-        if agent.id.lower() in seen:
-            raise ValueError(f'has two agents with the id "{agent.id}", ids must differ')
-        seen.add(agent.id.lower())
-    if sum(agent.default for agent in agents) > 1:
-        raise ValueError("has more than one agent with default: true, only one can be the default")
-    return agents
-
-
-class _Distinct:
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        from pydantic_core import core_schema
-
-        return core_schema.no_info_after_validator_function(_tell_agents_apart, handler(source))
+    memory_search: MemorySearch = setting(MemorySearch, "Differences from agents.defaults.memorySearch.")
 
 
 class Agents(Section):
-    defaults: AgentDefaults = section(AgentDefaults, "Settings of every agent.")
-    list: Annotated[tuple[Agent, ...], _Distinct()] = items((), "Agents, each with what differs from the defaults.")
+    defaults: AgentDefaults = setting(AgentDefaults, "Settings of every agent.")
+    list: tuple[Agent, ...] = setting((), "Agents, each with what differs from the defaults.")
 
 
 class Config(Section):
     """Everything that can be set; every key has a default."""
 
     schema_: str | None = setting(None, "Where editors find the JSON Schema of this file.", alias="$schema")
-    plugins: Plugins = section(Plugins, "Which plugins run, and their settings.")
-    agents: Agents = section(Agents, "The agents whose memory this is.")
-    memory: Memory = section(Memory, "Settings of the memory itself.")
+    plugins: Plugins = setting(Plugins, "Which plugins run, and their settings.")
+    agents: Agents = setting(Agents, "The agents whose memory this is.")
+    memory: Memory = setting(Memory, "Settings of the memory itself.")
 
     def agent(self, agent_id: str) -> Agent | None:
         """The agent's entry in `agents.list`, if it has one."""
@@ -165,14 +149,44 @@ class Config(Section):
         return places.home / expand_home(written) if written else places.default_workspace
 
 
-def config_json_schema() -> dict[str, Any]:
-    """JSON Schema 2020-12 of the config file, for editors and for the published copy."""
-    from pydantic import TypeAdapter
+SECTIONS: Mapping[str, tuple[KeyPath, ...]] = {
+    "memorySearch": (
+        ("agents", "defaults", "memorySearch"),
+        ("agents", "list", 0, "memorySearch"),
+        ("memory", "search"),
+    ),
+    "memory": (("memory",),),
+}
+"""The sections that plugins describe in their manifests, each with the places where it stands in the file."""
 
-    schema = TypeAdapter(Config).json_schema(by_alias=True)
+
+def section_places(tree: Any, name: str) -> list[KeyPath]:
+    """Where a section may stand in a tree, with a place for each agent of its list."""
+    agents = lookup(tree, ("agents", "list"))
+    count = len(agents) if isinstance(agents, list) else 0
+    return [
+        tuple(number if step == 0 else step for step in place)
+        for place in SECTIONS[name]
+        for number in range(count if 0 in place else 1)
+    ]
+
+
+def config_json_schema(described: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """JSON Schema 2020-12 of the config file, with the keys that plugins describe, by section.
+
+    A section that no plugin describes takes any key: who removes a plugin need not remove its settings.
+    """
+    from memslot.config.allowed import part_of
+
+    schema = json_schema(Config)
+    for name, places in SECTIONS.items():
+        for place in places:
+            part = part_of(schema, place)
+            part["properties"] |= {k: v for k, v in described.get(name, {}).items() if k not in part["properties"]}
+            part["additionalProperties"] = name not in described
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "config.schema.json",
-        **schema,
         "title": "memslot config",
+        **schema,
     }

@@ -1,19 +1,18 @@
 """What all sections of the config have in common.
 
 A section is an immutable record that is described once: Python, the checks, the JSON Schema and the docs all read its
-fields. pydantic checks a tree where it enters (`check`, `Section.parse`) and is imported only there; a tree that was
-checked before is built by `Section.from_tree` alone.
+fields. A tree is checked by the JSON Schema where it enters (`check`); `Section.from_tree` builds what was checked.
 """
 
 # No `from __future__ import annotations`: from_tree reads the fields' types.
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
-from functools import cache
-from typing import Annotated, Any, ClassVar, Self, dataclass_transform, get_args, get_origin
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self, dataclass_transform, get_args, get_origin
 
 from memslot.config.merge import copied
-from memslot.errors import ConfigError
+
+_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null"}
 
 
 def camel_case(name: str) -> str:
@@ -22,45 +21,24 @@ def camel_case(name: str) -> str:
     return first + "".join(map(str.capitalize, others))
 
 
-def setting(default: Any, description: str, *, strict: bool = True, shown: bool = True, **limits: Any) -> Any:
-    """A field that holds a value; `limits` are keywords of pydantic's Field. With `shown` off it stays out of repr."""
-    metadata = {"description": description, "strict": strict, **limits}
-    if isinstance(default, dict):
-        return dataclasses.field(default_factory=default.copy, repr=shown, metadata=metadata)
+def setting(default: Any, description: str, *, alias: str | None = None, shown: bool = True, **keywords: Any) -> Any:
+    """A field of a section, with `keywords` of JSON Schema such as `minimum=1`. With `shown` off it stays out of repr.
+
+    The default is a value, or the class of another section, or `...` where the field must be given.
+    """
+    metadata = {"alias": alias, "schema": {"description": description, **keywords}}
+    if default is ...:
+        return dataclasses.field(repr=shown, metadata=metadata)
+    if isinstance(default, type | dict):
+        factory = default if isinstance(default, type) else default.copy
+        return dataclasses.field(default_factory=factory, repr=shown, metadata=metadata)
     return dataclasses.field(default=default, repr=shown, metadata=metadata)
-
-
-def choice(default: Any, description: str) -> Any:
-    """A field that holds one of several words."""
-    return dataclasses.field(default=default, metadata={"description": description})
-
-
-def items(default: Any, description: str, **limits: Any) -> Any:
-    """A field that holds a tuple, or sections by name. JSON has lists only, so this one field is not strict."""
-    if default:
-        limits["json_schema_extra"] = {"default": _plain(default)}  # pydantic would write the keys as Python has them
-    return setting(default, description, strict=False, **limits)
-
-
-def required(description: str, **limits: Any) -> Any:
-    """A field that must be given."""
-    return dataclasses.field(metadata={"description": description, **limits})
-
-
-def section(kind: "type[Section]", description: str) -> Any:
-    """A field that holds another section, with all its defaults unless told."""
-    return dataclasses.field(default_factory=kind, metadata={"description": description})
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 class Section:
     """A part of the config: camelCase in files, snake_case in Python, no surprises from type conversion."""
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = {
-        "alias_generator": camel_case,
-        "extra": "forbid",
-        "allow_inf_nan": False,
-    }
     __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
     _written: Mapping[str, Any]
 
@@ -111,23 +89,10 @@ class Section:
         return {field.name: self.__dict__[field.name] for field in dataclasses.fields(self)}
 
     @classmethod
-    def parse(cls, tree: Mapping[str, Any]) -> Self:
-        """Check a tree with the keys of the file and build the section; raises ConfigError."""
-        from pydantic import ValidationError
-
-        try:
-            validator(cls)(tree)  # type: ignore[arg-type]  # a class is hashable though its instances are not
-        except ValidationError as error:  # its own text holds values, and those may be keys
-            faults = error.errors(include_url=False, include_input=False)
-            told = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in faults)
-            raise ConfigError(f"{cls.__name__} cannot be made of these settings: {told}") from None
-        return cls.from_tree(tree)
-
-    @classmethod
     def from_tree(cls, tree: Mapping[str, Any]) -> Self:
-        """Build the section from a tree that was checked."""
-        fields = {_key_of(field): field for field in dataclasses.fields(cls)}
-        made = cls(**{fields[key].name: _built(fields[key].type, value) for key, value in tree.items()})
+        """Build the section from a tree that was checked; keys that somebody else reads stay in `written`."""
+        fields = dataclasses.fields(cls)
+        made = cls(**{each.name: _built(each.type, tree[key]) for each in fields if (key := _key_of(each)) in tree})
         made.__dict__["_written"] = tree
         return made
 
@@ -141,17 +106,52 @@ class Section:
         return tree
 
 
-@cache
-def validator(kind: type[Section]) -> Callable[[Any], Any]:
-    """Checks a tree against a section; raises pydantic's ValidationError with every fault."""
-    from pydantic import TypeAdapter
+def json_schema(kind: type[Section]) -> dict[str, Any]:
+    """JSON Schema 2020-12 of a section's keys."""
+    required = [_key_of(field) for field in dataclasses.fields(kind) if _default(field) is dataclasses.MISSING]
+    return {
+        "type": "object",
+        "properties": {_key_of(field): _field_schema(field) for field in dataclasses.fields(kind)},
+        "additionalProperties": False,
+        **({"required": required} if required else {}),
+    }
 
-    adapter = TypeAdapter(kind)
-    return lambda tree: adapter.validate_python(tree, by_alias=True, by_name=False)
+
+def _field_schema(field: "dataclasses.Field[Any]") -> dict[str, Any]:
+    default = _default(field)
+    if isinstance(default, Section):
+        default = {}  # the keys inside have defaults of their own
+    told = {} if default is dataclasses.MISSING else {"default": _plain(default)}
+    return {**_type_schema(field.type), **field.metadata["schema"], **told}
+
+
+def _default(field: "dataclasses.Field[Any]") -> Any:
+    return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+
+
+def _type_schema(annotation: Any) -> dict[str, Any]:
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return {**_type_schema(arguments[0]), **dict(arguments[1:])}
+    if origin is Literal:
+        return {"type": "string", "enum": list(arguments)}
+    if origin is tuple:
+        return {"type": "array", "items": _type_schema(arguments[0])}
+    if origin is dict:
+        return {"type": "object", "additionalProperties": _type_schema(arguments[1])}
+    if arguments:  # a union: keywords of JSON Schema only concern values of their own type
+        options = [_type_schema(each) for each in arguments]
+        whole = {key: value for option in options for key, value in option.items()}
+        if "enum" in whole:
+            whole["enum"] = [*whole["enum"], None]
+        return {**whole, "type": [option["type"] for option in options]}
+    if isinstance(annotation, type) and issubclass(annotation, Section):
+        return json_schema(annotation)
+    return {"type": _TYPES[annotation]} if annotation in _TYPES else {}
 
 
 def _key_of(field: "dataclasses.Field[Any]") -> str:
-    return field.metadata.get("alias") or camel_case(field.name)
+    return field.metadata["alias"] or camel_case(field.name)
 
 
 def _plain(value: Any) -> Any:
@@ -163,7 +163,7 @@ def _plain(value: Any) -> Any:
 
 
 def _built(annotation: Any, value: Any) -> Any:
-    """A checked value as its field holds it: lists as tuples, objects as sections, whole numbers as floats."""
+    """A checked value as its field holds it: lists as tuples, objects as sections, numbers as their kind."""
     for kind in _kinds(annotation):
         origin, arguments = get_origin(kind) or kind, get_args(kind)
         if origin is tuple and not isinstance(value, str | None):
@@ -173,8 +173,8 @@ def _built(annotation: Any, value: Any) -> Any:
                 return origin.from_tree(value)
             if origin is dict:
                 return {key: _built(arguments[1], item) for key, item in value.items()}
-        if origin is float and isinstance(value, int):
-            return float(value)
+        if origin in (float, int) and isinstance(value, float | int) and not isinstance(value, bool):
+            return origin(value)
     return copied(value)
 
 
@@ -190,11 +190,5 @@ def _kinds(annotation: Any) -> Iterator[Any]:
             yield from _kinds(each)
 
 
-class _NotEmpty:
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        from pydantic_core import core_schema
-
-        return core_schema.str_schema(min_length=1, strict=True)
-
-
-Text = Annotated[str, _NotEmpty()]
+Text = Annotated[str, ("minLength", 1)]
+"""A text that is not empty: beside the type stand keywords of JSON Schema."""

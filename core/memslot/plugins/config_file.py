@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
+import functools
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memslot.config.check import check_tree
 from memslot.config.edit import set_value
 from memslot.config.keypath import MISSING, KeyPath, format_key, lookup, parse_key
-from memslot.config.load import load_config, parse_config
 from memslot.config.merge import copied
 from memslot.config.paths import Places
 from memslot.config.problems import ConfigProblem
@@ -18,12 +16,10 @@ from memslot.config.read import read_config_file
 from memslot.config.sensitive import masked
 from memslot.config.starter import starter_config
 from memslot.errors import ConfigError
+from memslot.plugins.config_loader import load_config, parse_config, tree_problems
 
 if TYPE_CHECKING:
     from memslot.config.model import Config
-    from memslot.plugins.info import PluginInfo
-
-_MISSING = "is required"
 
 
 class ConfigFile:
@@ -61,13 +57,7 @@ class ConfigFile:
 
     def plugins(self) -> set[str]:
         """The ids of the installed plugins that can run."""
-        return {plugin.id for plugin in self._plugins()}
-
-    def _plugins(self) -> list[PluginInfo]:
-        from memslot.plugins.overview import find_plugins
-
-        found = find_plugins(load_config(self._places, project_dir=None), self._places, os.environ).plugins
-        return [plugin for plugin in found if plugin.problem is None and plugin.overridden_by is None]
+        return {plugin.id for plugin in load_config(self._places, project_dir=None).catalog.usable}
 
     def get(self, key: KeyPath, default: Any = None) -> Any:
         """The value that the user gave a setting, before variables are filled in."""
@@ -79,34 +69,20 @@ class ConfigFile:
         tree: dict[str, Any] = {}
         for key, value in settings:
             _put(tree, key, value)
-        checked = check_tree(tree, os.environ)
-        found = [*checked.findings, *(each for one in checked.entry_findings.values() for each in one)]
-        if not found:
-            found = [(_path_of(problem), problem) for problem in self._schema_problems(tree)]
-        return [(path, f"{each.reason}{f' ({each.hint})' if each.hint else ''}") for path, each in found]
-
-    def _schema_problems(self, tree: Mapping[str, Any]) -> list[ConfigProblem]:
-        from memslot.plugins.overview import setting_problems
-
-        loaded = parse_config(tree)
-        return [
-            problem
-            for plugin in self._plugins()
-            if plugin.id in loaded.config.plugins.entries
-            for problem in setting_problems(plugin, loaded)
-            if problem.reason != _MISSING
-        ]
+        found = tree_problems(tree, self._places, is_complete=False)
+        return [(_path_of(each), f"{each.reason}{f' ({each.hint})' if each.hint else ''}") for each in found]
 
     def preview(self, changes: Iterable[tuple[KeyPath, Any]]) -> Config:
         """The checked config as it would be with these changes."""
         tree: dict[str, Any] = copied(self._written)
         for key, value in changes:
             _put(tree, key, value)
-        return parse_config(tree).config
+        return parse_config(tree, places=self._places).config
 
     def set(self, key: KeyPath, value: Any) -> None:
         """Write one setting, keeping comments and layout; a ConfigError where it is refused."""
-        set_value(self._places.config_file, format_key(key), value)
+        check = functools.partial(tree_problems, places=self._places, is_complete=False)
+        set_value(self._places.config_file, format_key(key), value, check=check)
 
 
 def _put(tree: dict[str, Any], key: KeyPath, value: Any) -> None:

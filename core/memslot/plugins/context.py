@@ -51,7 +51,7 @@ class PluginContext:
 
     @property
     def memory_search(self) -> MemorySearch:
-        """The agent's `memorySearch` settings, all layers merged."""
+        """The agent's `memorySearch` settings, all layers merged; `written()` has keys that only plugins read, too."""
         return self.host_config.memory_search(self.agent_id)
 
     def state_dir(self) -> Path:

@@ -30,6 +30,8 @@ class PluginInfo:
     distribution: str | None = None
     min_host_api: int = 1
     config_schema: Mapping[str, Any] = field(default_factory=dict)
+    sections: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Keys that it describes in sections of the config, each with its JSON Schema."""
     ui_hints: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     tools: tuple[str, ...] = ()
     commands: tuple[Command, ...] = ()
@@ -66,6 +68,19 @@ class Catalog:
     plugins: tuple[PluginInfo, ...]
     watched: Mapping[str, Any]
     """Each file or folder with its fingerprint from before it was read."""
+
+    @property
+    def usable(self) -> list[PluginInfo]:
+        """Those that could run."""
+        return [plugin for plugin in self.plugins if plugin.problem is None and plugin.overridden_by is None]
+
+    def sections(self) -> dict[str, dict[str, Any]]:
+        """The keys of the config's sections that plugins describe; of a key that two describe, the first counts."""
+        described: dict[str, dict[str, Any]] = {}
+        for plugin in self.usable:
+            for name, keys in plugin.sections.items():
+                described[name] = {**keys, **described.get(name, {})}
+        return described
 
     def to_json(self) -> dict[str, Any]:
         return {"plugins": [plugin.to_json() for plugin in self.plugins], "watched": dict(self.watched)}

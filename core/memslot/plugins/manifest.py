@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic.alias_generators import to_camel
 
+from memslot.config.schema import schema_fault
 from memslot.config.sensitive import shown
 from memslot.config.spelling import nearest
 from memslot.errors import ManifestError
 from memslot.plugins.info import Command, PluginInfo
-from memslot.plugins.settings import schema_fault
 
 MANIFEST_NAME = "memslot.plugin.json"
 MAX_BYTES = 256 * 1024
@@ -110,6 +111,11 @@ class Manifest(_Part):
         default=_NO_SETTINGS,
         description="JSON Schema 2020-12 for `plugins.entries.<id>.config`. Without it the plugin takes no settings.",
     )
+    sections: dict[Literal["memorySearch", "memory"], dict[str, dict[str, Any]]] = Field(
+        default={},
+        description="Keys of the config's own sections that this plugin reads, beside those of the host: JSON Schema "
+        "2020-12 of each key. With a default of `{}`, defaults inside an object count, too.",
+    )
     ui_hints: dict[str, UiHint] = Field(
         default={}, description="How forms show the settings, by dotted path of the setting."
     )
@@ -124,6 +130,15 @@ class Manifest(_Part):
         fault = schema_fault(value)
         if fault is not None:
             raise ValueError(f"is not a valid JSON Schema 2020-12: {fault}")
+        return value
+
+    @field_validator("sections")
+    @classmethod
+    def _fits_into_another_schema(cls, value: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        for keys in value.values():
+            cls._is_a_schema({"properties": keys})
+            if reserved := re.search(r'"(\$\w+)":', json.dumps(keys)):
+                raise ValueError(f"holds {reserved[1]}; a key is described where it stands, without references")
         return value
 
 
@@ -211,6 +226,7 @@ def describe(manifest: Manifest, *, entry: str, origin: str, root: Path, distrib
         distribution=distribution,
         min_host_api=manifest.min_host_api,
         config_schema=manifest.config_schema,
+        sections={str(name): keys for name, keys in manifest.sections.items()},
         ui_hints={key: hint.model_dump() for key, hint in manifest.ui_hints.items()},
         tools=tuple(manifest.provides.tools),
         commands=commands,

@@ -20,12 +20,7 @@ from memslot.plugins.fingerprints import fingerprint, installed_fingerprint, sea
 from memslot.plugins.info import Catalog, PluginInfo
 
 if TYPE_CHECKING:
-    from memslot.config.loaded import LoadedConfig
-    from memslot.config.problems import ConfigProblem
-
-
-_HARMLESS = frozenset({"$schema", "$comment", "title", "description", "type", "properties", "additionalProperties"})
-"""Schema keywords that an empty object always satisfies, where the type is object."""
+    from memslot.plugins.loaded_config import LoadedConfig
 
 
 @dataclass(frozen=True)
@@ -58,9 +53,10 @@ class Overview:
         warnings = tuple(data["warnings"])
         loaded = None
         if with_config and data["config"] is not None:
-            from memslot.config.loaded import restore_config
+            from memslot.plugins.loaded_config import restore_config
 
-            loaded = restore_config(data["config"], map(Path, data["files"]), warnings, env)
+            catalog = Catalog(tuple(decision.plugin for decision in decisions), {})
+            loaded = restore_config(data["config"], map(Path, data["files"]), warnings, env, catalog)
         return cls(Activation(decisions, slots), warnings, loaded)
 
 
@@ -80,25 +76,24 @@ def read_overview(places: Places, env: Mapping[str, str], *, with_config: bool =
     if kept is not None and (kept.loaded is not None or not with_config):
         return kept
 
-    from memslot.config.load import load_config
+    from memslot.plugins.config_loader import load_config
 
     # Fingerprints first: what changes while we work must make the entry stale, not wrong.
     files = [str(places.config_file), str(places.trust_file), *([str(project)] if project else [])]
     watched = {path: fingerprint(path) for path in files}
     loaded = load_config(places, env=env)
-    catalog = find_plugins(loaded, places, env)
-    watched.update(catalog.watched)
-    overview = Overview(_decide(catalog, loaded, env), loaded.warnings, loaded)
-    kept = overview if _may_be_kept(loaded, catalog) else replace(overview, loaded=None)
+    watched.update(loaded.catalog.watched)
+    overview = Overview(decide_plugins(loaded, env), loaded.warnings, loaded)
+    kept = overview if _may_be_kept(loaded) else replace(overview, loaded=None)
     cache.put("overview", key, kept.to_json(), watched=watched.items(), env=env, env_names=loaded.env_names)
     return overview
 
 
-def _may_be_kept(loaded: LoadedConfig, catalog: Catalog) -> bool:
+def _may_be_kept(loaded: LoadedConfig) -> bool:
     """Whether the config may stand in the cache, too. A secret that is written out stays in its one file."""
     from memslot.config.sensitive import masked
 
-    entries = ((f"plugins.entries.{plugin.id}.config", plugin.secret_paths) for plugin in catalog.plugins)
+    entries = ((f"plugins.entries.{plugin.id}.config", plugin.secret_paths) for plugin in loaded.catalog.plugins)
     secret = {f"{entry}.{path}" for entry, paths in entries for path in paths}
     is_open: bool = masked(loaded.tree, also=secret) == loaded.tree
     return is_open and not loaded.entry_problems
@@ -109,38 +104,13 @@ def environment_key(env: Mapping[str, str]) -> list[str | None]:
     return [env.get("MEMSLOT_LOAD_PLUGINS"), env.get("MEMSLOT_DISABLE_PLUGINS"), str(expand_home("~"))]
 
 
-def decide_plugins(loaded: LoadedConfig, places: Places, env: Mapping[str, str]) -> Activation:
-    """Find all plugins and decide which run, for a config that is loaded already."""
-    return _decide(find_plugins(loaded, places, env), loaded, env)
-
-
-def find_plugins(loaded: LoadedConfig, places: Places, env: Mapping[str, str]) -> Catalog:
-    """All plugins, from the cache where nothing was installed, removed or edited since."""
-    folders = _load_paths(loaded, places)
-    cache = Cache(places.cache_dir)
-    key = [[[str(folder) for folder in folders], search_path()], installed_fingerprint()]
-    kept = cache.get("catalog", key, env, Catalog.from_json)
-    if kept is not None:
-        return kept
-
-    from memslot.plugins.discovery import discover
-
-    catalog = discover(folders)
-    cache.put("catalog", key, catalog.to_json(), watched=catalog.watched.items(), env=env)
-    return catalog
-
-
-def _load_paths(loaded: LoadedConfig, places: Places) -> list[Path]:
-    """`plugins.load.paths`; a relative one is meant from the config file's folder (a project's: from the project)."""
-    return [places.config_file.parent / expand_home(path) for path in loaded.config.plugins.load.paths]
-
-
-def _decide(catalog: Catalog, loaded: LoadedConfig, env: Mapping[str, str]) -> Activation:
+def decide_plugins(loaded: LoadedConfig, env: Mapping[str, str]) -> Activation:
+    """Decide which of the plugins found run, for a config that is loaded already."""
     from memslot.hookspecs import HOST_API
     from memslot.plugins.hints import install_command
 
     return decide_activation(
-        catalog.plugins,
+        loaded.catalog.plugins,
         rules_of(loaded, env),
         host_api=HOST_API,
         find_setting_fault=lambda plugin: _setting_fault(plugin, loaded),
@@ -169,21 +139,6 @@ def rules_of(loaded: LoadedConfig, env: Mapping[str, str]) -> Rules:
 
 
 def _setting_fault(plugin: PluginInfo, loaded: LoadedConfig) -> str | None:
+    from memslot.plugins.config_loader import setting_problems
+
     return "; ".join(str(problem) for problem in setting_problems(plugin, loaded)) or None
-
-
-def setting_problems(plugin: PluginInfo, loaded: LoadedConfig) -> list[ConfigProblem]:
-    """What is wrong with a plugin's settings, by its own schema."""
-    from memslot.plugins.settings import check_settings, with_defaults
-
-    entry = loaded.config.plugins.entries.get(plugin.id)
-    settings = dict(entry.config) if entry else {}
-    if not settings and _HARMLESS.issuperset(plugin.config_schema):
-        return []  # nothing is set and nothing can be missing: the validator need not be loaded
-    return check_settings(
-        plugin.config_schema,
-        with_defaults(plugin.config_schema, settings),
-        prefix=("plugins", "entries", plugin.id, "config"),
-        secret_paths=plugin.secret_paths,
-        hidden=loaded.env_paths,
-    )

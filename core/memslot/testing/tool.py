@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from memslot.config.schema import schema_validator
 from memslot.hookspecs import hookimpl
 from memslot.host import Host
-from memslot.plugins.settings import schema_validator
 from memslot.testing.hosts import HostOpener, InlinePlugin
 from memslot.testing.samples import LONE_SURROGATE, SCRIPTS
 from memslot.testing.threads import THREADS, all_at_once

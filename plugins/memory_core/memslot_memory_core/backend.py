@@ -9,12 +9,13 @@ from collections.abc import Callable
 from typing import Protocol
 from weakref import WeakValueDictionary
 
-from memslot import CanList, CanRead, CanRefresh, CanRemember, MemorySearch, PluginContext, real_path
+from memslot import CanList, CanRead, CanRefresh, CanRemember, PluginContext, real_path
 
 from memslot_memory_core.index.report import Progress, SyncReport
 from memslot_memory_core.manager import MemoryManager
 from memslot_memory_core.place import Place
 from memslot_memory_core.searchable import Searchable
+from memslot_memory_core.settings import SearchSettings, memory_settings, search_settings
 
 
 class Backend(Searchable, CanRefresh, CanRead, CanList, CanRemember, Protocol):
@@ -53,7 +54,7 @@ def manager_of(ctx: PluginContext) -> MemoryManager:
 
 
 def _make_backend(ctx: PluginContext) -> Backend:
-    if ctx.host_config.memory.backend == "qmd":
+    if memory_settings(ctx).backend == "qmd":
         from memslot_memory_core.qmd.backend import make_qmd_backend
 
         return make_qmd_backend(ctx, lambda: manager_of(ctx), has_unmarked=has_unmarked(ctx))
@@ -72,10 +73,10 @@ class _SharedManagers:
         self._made: WeakValueDictionary[tuple[Place, str], MemoryManager] = WeakValueDictionary()
 
     def take(self, ctx: PluginContext) -> MemoryManager:
-        settings = ctx.memory_search
+        settings = search_settings(ctx)
         place = place_of(ctx, settings)
         config = ctx.host_config
-        parts = json.dumps([settings.to_tree(), config.memory.backend, config.plugins.to_tree()])
+        parts = json.dumps([settings.to_tree(), memory_settings(ctx).backend, config.plugins.to_tree()])
         key = (place, hashlib.sha256(parts.encode()).hexdigest())
         with self._lock:
             manager = self._made.get(key)
@@ -87,7 +88,7 @@ class _SharedManagers:
 _shared = _SharedManagers()
 
 
-def place_of(ctx: PluginContext, settings: MemorySearch) -> Place:
+def place_of(ctx: PluginContext, settings: SearchSettings) -> Place:
     """Where this agent's notes, transcripts and index are."""
     places, workspace, template = ctx.places, ctx.workspace, settings.store.path
     earlier = None if template or places.is_own_workspace(workspace) else places.memory_dir / f"{ctx.agent_id}.sqlite"

@@ -13,7 +13,9 @@ from memslot import MemslotError, Selection, redact
 from memslot_memory_core.index.embeddings import BatchApi, Embedder, EmbeddingStore
 
 if TYPE_CHECKING:
-    from memslot import EmbeddingPipeline, MemorySearch
+    from memslot import EmbeddingPipeline
+
+    from memslot_memory_core.settings import SearchSettings
 
     MakePipeline = Callable[[EmbeddingStore], tuple[EmbeddingPipeline | None, Selection]]
 
@@ -112,7 +114,7 @@ def _said(error: Exception) -> str:
     return redact(str(error) if isinstance(error, MemslotError) else f"{type(error).__name__}: {error}")
 
 
-def batch_api(settings: MemorySearch, index_file: Path) -> BatchApi | None:
+def batch_api(settings: SearchSettings, index_file: Path) -> BatchApi | None:
     """How the settings want a provider's batch API to be used, its jobs noted beside the index; None: not at all."""
     batch = settings.remote.batch
     if not batch.enabled:

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import apsw
-from memslot import MemorySearch
 
 from memslot_memory_core.embedder import EmbedderChoice
 from memslot_memory_core.index.change_check import report_unchanged
@@ -25,6 +24,7 @@ from memslot_memory_core.upkeep import Paths, Upkeep
 if TYPE_CHECKING:
     from memslot_memory_core.index.sync import Synchronizer
     from memslot_memory_core.index.watch import WatchedFolders, Watcher
+    from memslot_memory_core.settings import SearchSettings
 
 FIRST_INDEX_SECONDS = 3.0
 """A search waits this long for an index that was never built: better than an empty answer."""
@@ -45,7 +45,7 @@ class IndexFreshness:
     def __init__(
         self,
         place: Place,
-        settings: MemorySearch,
+        settings: SearchSettings,
         index: IndexFile,
         sources: Sources,
         embedder: EmbedderChoice,

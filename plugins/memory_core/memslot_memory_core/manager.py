@@ -12,7 +12,6 @@ import apsw
 from memslot import (
     MemoryPage,
     MemoryReceipt,
-    MemorySearch,
     MemorySearchOutcome,
     MemoryStatus,
     MemoryText,
@@ -34,12 +33,13 @@ if TYPE_CHECKING:
     from memslot_memory_core.embedder import MakePipeline
     from memslot_memory_core.health import Health
     from memslot_memory_core.searching import Searcher
+    from memslot_memory_core.settings import SearchSettings
 
 
 class MemoryManager:
     """Any number of threads may use it, and other processes may use the same index."""
 
-    def __init__(self, place: Place, settings: MemorySearch, make_pipeline: MakePipeline) -> None:
+    def __init__(self, place: Place, settings: SearchSettings, make_pipeline: MakePipeline) -> None:
         self.place = place
         self.settings = settings
         vector = settings.store.vector

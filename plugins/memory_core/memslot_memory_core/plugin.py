@@ -17,6 +17,7 @@ from memslot import (
 )
 
 from memslot_memory_core.backend import Backend, backend_of
+from memslot_memory_core.settings import memory_settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,8 +47,7 @@ def register_tools(ctx: PluginContext) -> list[Tool]:
         return []
     from memslot_memory_core.tools import make_tools
 
-    citations = ctx.host_config.memory.citations
-    return make_tools(lambda: backend_of(ctx), citations, ctx.workspace)
+    return make_tools(lambda: backend_of(ctx), memory_settings(ctx).citations, ctx.workspace)
 
 
 @hookimpl

@@ -25,13 +25,14 @@ from memslot_memory_core.search.candidates import Gathered, Gathering, Meaning, 
 from memslot_memory_core.search.ranking import Ranked, RankedChunk, RankingSettings, best_before_reading, rank
 
 if TYPE_CHECKING:
-    from memslot import EmbeddingPipeline, MemorySearch, Selection
+    from memslot import EmbeddingPipeline, Selection
 
     from memslot_memory_core.embedder import EmbedderChoice
     from memslot_memory_core.index.keyword_scoring import Weighed
     from memslot_memory_core.index.part_vectors import Row
     from memslot_memory_core.index.preparing import Sources
     from memslot_memory_core.index.vector_tables import VectorTables
+    from memslot_memory_core.settings import SearchSettings
 
 _SMALLEST_POOL, _LARGEST_POOL = 60, 200
 _MOST_CHARS = 10_000
@@ -62,7 +63,7 @@ class Searcher:
         sources: Sources,
         embedder: EmbedderChoice,
         vectors: VectorTables,
-        settings: MemorySearch,
+        settings: SearchSettings,
     ) -> None:
         self._index = index
         self._sources = sources
@@ -298,7 +299,7 @@ def _hit(chunk: RankedChunk, matcher: Matcher, line_scores: Sequence[float], lim
     )
 
 
-def _mode(leg: _VectorLeg, terms: QueryTerms, settings: MemorySearch) -> str:
+def _mode(leg: _VectorLeg, terms: QueryTerms, settings: SearchSettings) -> str:
     if leg.vector is None:
         return "keywords"
     return "hybrid" if terms.terms and settings.query.hybrid.enabled else "vectors"

@@ -25,7 +25,7 @@ def places(tmp_path: Path) -> Places:
 
 def flush_of(places: Places, *, window: int = 200_000, **compaction: Any) -> CompactionFlush:
     tree = {"agents": {"defaults": {"contextWindow": window, "compaction": compaction}}}
-    return CompactionFlush(Config.parse(tree), places, "main")
+    return CompactionFlush(Config.from_tree(tree), places, "main")
 
 
 # When
@@ -51,7 +51,7 @@ def test_settings_and_the_models_own_window_move_the_threshold(places: Places) -
 @given(st.integers(1_000, 10_000_000), st.integers(0, 10_000_000), st.integers(0, 10_000_000))
 def test_the_flush_comes_before_the_compaction_and_neither_at_once(window: int, reserve: int, soft: int) -> None:
     compaction = {"reserveTokensFloor": reserve, "memoryFlush": {"softThresholdTokens": soft}}
-    config = Config.parse({"agents": {"defaults": {"contextWindow": window, "compaction": compaction}}})
+    config = Config.from_tree({"agents": {"defaults": {"contextWindow": window, "compaction": compaction}}})
     room = Room.of(config.agents.defaults)
 
     assert 0 < room.flush_at <= room.compact_at <= window

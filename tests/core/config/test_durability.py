@@ -8,17 +8,27 @@ import random
 import resource
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pyjson5
 import pytest
+from memslot.config.check import check_tree
 from memslot.config.edit import set_value
 from memslot.config.paths import Places
+from memslot.config.problems import ConfigProblem
 from memslot.config.starter import starter_config
 from memslot.config.trust import trust_project, trusted_projects
 from memslot.errors import ConfigError
+from memslot.plugins.config_loader import parse_config
 from memslot.storage.lock import file_lock
+
+SCHEMA = parse_config({}, env={"MEMSLOT_HOME": "/nowhere"}).schema
+
+
+def check(tree: Mapping[str, Any]) -> list[ConfigProblem]:
+    return check_tree(tree, {}, SCHEMA).located(lambda finding: finding[1])
 
 
 def forked(work: Callable[[], None]) -> int:
@@ -44,7 +54,7 @@ def test_two_processes_lose_none_of_each_others_keys(tmp_path: Path) -> None:
     def writer(name: str) -> Callable[[], None]:
         def work() -> None:
             for number in range(50):
-                set_value(path, f"plugins.entries.{name}.config.k{number}", number, env={})
+                set_value(path, f"plugins.entries.{name}.config.k{number}", number, check=check)
 
         return work
 
@@ -83,7 +93,7 @@ def test_killed_writer_leaves_the_old_or_the_new_file(tmp_path: Path) -> None:
     def work() -> None:
         value = pyjson5.decode(path.read_text())["agents"]["defaults"]["contextWindow"]
         for round_ in itertools.count():
-            set_value(path, "agents.defaults.contextWindow", value + round_ + 1, env={})
+            set_value(path, "agents.defaults.contextWindow", value + round_ + 1, check=check)
             if round_ == 0:
                 os.write(begun, b"x")
 
@@ -99,7 +109,7 @@ def test_killed_writer_leaves_the_old_or_the_new_file(tmp_path: Path) -> None:
     assert len(seen) == 30
     for each in tmp_path.glob(".*.tmp"):
         os.utime(each, (1, 1))  # long ago, so that nobody can be writing it still
-    assert set_value(path, "agents.defaults.contextWindow", 1000, env={}), "a dead writer's lock must not remain"
+    assert set_value(path, "agents.defaults.contextWindow", 1000, check=check), "a dead writer's lock must not remain"
     assert [each.name for each in tmp_path.iterdir() if each.suffix == ".tmp"] == []
 
 
@@ -111,7 +121,7 @@ def test_full_disk_leaves_the_old_file_and_one_sentence(tmp_path: Path, in_child
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (300, 300))
         with pytest.raises(ConfigError) as caught:
-            set_value(path, "memory.citations", "off", env={})
+            set_value(path, "memory.citations", "off", check=check)
         return str(caught.value)
 
     said = in_child(work)
@@ -129,7 +139,7 @@ def test_folder_that_may_not_be_written(tmp_path: Path) -> None:
     (folder / "memslot.json5").write_text("{}")
     folder.chmod(0o555)
     with pytest.raises(ConfigError) as caught:
-        set_value(folder / "memslot.json5", "memory.citations", "off", env={})
+        set_value(folder / "memslot.json5", "memory.citations", "off", check=check)
     said = str(caught.value)
     assert "permissions" in said
     assert "\n" not in said
@@ -151,8 +161,8 @@ def test_waiting_for_a_stuck_writer_ends(tmp_path: Path, monkeypatch: pytest.Mon
     try:
         os.read(ready, 1)
         with pytest.raises(ConfigError, match="being changed by another process"):
-            set_value(path, "memory.citations", "off", env={})
+            set_value(path, "memory.citations", "off", check=check)
     finally:
         os.kill(child, signal.SIGKILL)
         exit_code(child)
-    assert set_value(path, "memory.citations", "off", env={})
+    assert set_value(path, "memory.citations", "off", check=check)

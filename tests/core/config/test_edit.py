@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 import stat
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,17 +13,25 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from memslot.config import edit
+from memslot.config.check import check_tree
 from memslot.config.edit import get_value, parse_cli_value, set_value, unset_value
 from memslot.config.json5_edit import set_in_text, unset_in_text
 from memslot.config.keypath import KeyPath, format_key, lookup, parse_key
-from memslot.config.load import parse_config
 from memslot.config.merge import copied
 from memslot.config.outline import outline
+from memslot.config.problems import ConfigProblem
 from memslot.config.starter import starter_config
 from memslot.errors import ConfigError
+from memslot.plugins.config_loader import parse_config
 
 MARK = re.compile(r"/\*#\d+#\*/")
 slow = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much], deadline=None)
+
+SCHEMA = parse_config({}, env={"MEMSLOT_HOME": "/nowhere"}).schema
+
+
+def check(tree: Mapping[str, Any]) -> list[ConfigProblem]:
+    return check_tree(tree, {}, SCHEMA).located(lambda finding: finding[1])
 
 
 def paths_of(tree: Any, path: KeyPath = ()) -> list[KeyPath]:
@@ -116,12 +125,6 @@ def test_lists_take_dots_and_brackets() -> None:
         get_value(tree, "agents.list[2].id")
 
 
-def test_get_reads_defaults_from_a_checked_config() -> None:
-    config = parse_config({}, env={}).config
-    assert get_value(config, "agents.defaults.memorySearch.query.maxResults") == 6
-    assert get_value(config, "agents.defaults.memorySearch.query.hybrid.mmr.lambda") == 0.7
-
-
 @pytest.mark.parametrize(
     ("text", "value"),
     [
@@ -189,7 +192,7 @@ def file(tmp_path: Path, text: str, name: str = "c.json5") -> Path:
 )
 def test_new_text_looks_like_the_persons_own(tmp_path: Path, before: str, key: str, value: Any, after: str) -> None:
     path = file(tmp_path, before)
-    assert set_value(path, key, value, env={}) is True
+    assert set_value(path, key, value, check=check) is True
     assert path.read_bytes().decode() == after
 
 
@@ -197,11 +200,11 @@ def test_strict_json_stays_strict_json(tmp_path: Path) -> None:
     import json
 
     path = file(tmp_path, '{\n  "plugins": {"enabled": true}\n}\n', "c.json")
-    set_value(path, "memory.citations", "on", env={})
-    set_value(path, "agents.list[0].id", "a", env={})
+    set_value(path, "memory.citations", "on", check=check)
+    set_value(path, "agents.list[0].id", "a", check=check)
     assert json.loads(path.read_text())["agents"] == {"list": [{"id": "a"}]}
-    unset_value(path, "agents", env={})
-    unset_value(path, "memory", env={})
+    unset_value(path, "agents", check=check)
+    unset_value(path, "memory", check=check)
     assert path.read_text() == '{\n  "plugins": {"enabled": true}\n}\n'
 
 
@@ -212,15 +215,15 @@ def test_set_then_unset_gives_the_starter_back(tmp_path: Path) -> None:
         ("agents.list[0]", {"id": "x"}, "agents.list"),
         ("$schema", "s", "$schema"),
     ]:
-        assert set_value(path, key, value, env={})
+        assert set_value(path, key, value, check=check)
         assert get_value(pyjson5.decode(path.read_text()), key) == value
-        assert unset_value(path, added, env={})
+        assert unset_value(path, added, check=check)
     assert path.read_text() == starter_config()
 
 
 def test_missing_file_is_created_private(tmp_path: Path) -> None:
     path = tmp_path / "new/home/memslot.json5"
-    assert set_value(path, "memory.citations", "off", env={})
+    assert set_value(path, "memory.citations", "off", check=check)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     assert pyjson5.decode(path.read_text()) == {"memory": {"citations": "off"}}
@@ -230,7 +233,7 @@ def test_missing_file_is_created_private(tmp_path: Path) -> None:
 def test_mode_of_an_existing_file_is_kept(tmp_path: Path, mode: int) -> None:
     path = file(tmp_path, "{}")
     path.chmod(mode)
-    set_value(path, "memory.citations", "off", env={})
+    set_value(path, "memory.citations", "off", check=check)
     assert stat.S_IMODE(path.stat().st_mode) == mode
 
 
@@ -238,7 +241,7 @@ def test_symlink_and_byte_order_mark_are_kept(tmp_path: Path) -> None:
     real = tmp_path / "dotfiles.json5"
     real.write_bytes(b"\xef\xbb\xbf{}")
     (tmp_path / "c.json5").symlink_to(real)
-    set_value(tmp_path / "c.json5", "memory.citations", "off", env={})
+    set_value(tmp_path / "c.json5", "memory.citations", "off", check=check)
     assert (tmp_path / "c.json5").is_symlink()
     assert real.read_bytes().startswith(b"\xef\xbb\xbf{")
     assert b"off" in real.read_bytes()
@@ -247,14 +250,14 @@ def test_symlink_and_byte_order_mark_are_kept(tmp_path: Path) -> None:
 def test_setting_what_is_there_writes_nothing(tmp_path: Path) -> None:
     path = file(tmp_path, "{memory: {citations: 'off'}, plugins: {enabled: true}}")
     before = path.stat()
-    assert set_value(path, "memory.citations", "off", env={}) is False
-    assert unset_value(path, "memory.backend", env={}) is False
-    assert unset_value(path, "nothing.here[3].x", env={}) is False
+    assert set_value(path, "memory.citations", "off", check=check) is False
+    assert unset_value(path, "memory.backend", check=check) is False
+    assert unset_value(path, "nothing.here[3].x", check=check) is False
     assert (path.stat().st_ino, path.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
 
 def test_unset_of_a_missing_file_makes_no_file(tmp_path: Path) -> None:
-    assert unset_value(tmp_path / "c.json5", "memory", env={}) is False
+    assert unset_value(tmp_path / "c.json5", "memory", check=check) is False
     assert not (tmp_path / "c.json5").exists()
 
 
@@ -278,7 +281,7 @@ def test_unset_of_a_missing_file_makes_no_file(tmp_path: Path) -> None:
 def test_invalid_result_is_refused_and_nothing_is_written(tmp_path: Path, key: str, value: Any, said: str) -> None:
     path = file(tmp_path, "{memory: {backend: 'qmd'}} // keep")
     with pytest.raises(ConfigError) as caught:
-        set_value(path, key, value, env={})
+        set_value(path, key, value, check=check)
     assert said in str(caught.value)
     assert path.read_text() == "{memory: {backend: 'qmd'}} // keep"
 
@@ -286,34 +289,32 @@ def test_invalid_result_is_refused_and_nothing_is_written(tmp_path: Path, key: s
 def test_broken_file_can_be_repaired_step_by_step(tmp_path: Path) -> None:
     path = file(tmp_path, "{plugins: {enabled: 'yes', slot: 1}, agents: {list: [{x: 1}, {id: 'b', y: 1}]}}")
     with pytest.raises(ConfigError, match="no"):
-        set_value(path, "plugins.enabled", "no", env={})  # still wrong, and the person just said so
+        set_value(path, "plugins.enabled", "no", check=check)  # still wrong, and the person just said so
     with pytest.raises(ConfigError, match="slott"):
-        set_value(path, "plugins.slott", 1, env={})  # one more
-    assert set_value(path, "plugins.enabled", True, env={})
-    assert set_value(path, "memory.citations", "on", env={})  # has nothing to do with it
-    assert unset_value(path, "agents.list[0]", env={})  # what is wrong with [1] is now wrong with [0]
-    assert unset_value(path, "agents.list[0].y", env={})
-    assert unset_value(path, "plugins.slot", env={})
+        set_value(path, "plugins.slott", 1, check=check)  # one more
+    assert set_value(path, "plugins.enabled", True, check=check)
+    assert set_value(path, "memory.citations", "on", check=check)  # has nothing to do with it
+    assert unset_value(path, "agents.list[0]", check=check)  # what is wrong with [1] is now wrong with [0]
+    assert unset_value(path, "agents.list[0].y", check=check)
+    assert unset_value(path, "plugins.slot", check=check)
     assert parse_config(pyjson5.decode(path.read_text()), env={}).config.agent_ids() == ["b"]
 
 
 def test_file_that_cannot_be_parsed_is_left_alone(tmp_path: Path) -> None:
     path = file(tmp_path, "{a: 1 b: 2}")
     with pytest.raises(ConfigError, match="line 1, column 7"):
-        set_value(path, "memory.citations", "on", env={})
+        set_value(path, "memory.citations", "on", check=check)
     assert path.read_text() == "{a: 1 b: 2}"
 
 
-def test_extra_checks_take_part(tmp_path: Path) -> None:
-    from memslot.config.problems import ConfigProblem
-
+def test_what_the_check_refuses_is_not_written(tmp_path: Path) -> None:
     def no_x(tree: Any) -> list[ConfigProblem]:
         return [ConfigProblem("plugins.entries.p.config.x", "is not wanted")] if "x" in str(tree) else []
 
     path = file(tmp_path, "{}")
     with pytest.raises(ConfigError, match="is not wanted"):
-        set_value(path, "plugins.entries.p.config.x", 1, env={}, check=no_x)
-    assert set_value(path, "plugins.entries.p.config.y", 1, env={}, check=no_x)
+        set_value(path, "plugins.entries.p.config.x", 1, check=no_x)
+    assert set_value(path, "plugins.entries.p.config.y", 1, check=no_x)
 
 
 TOML = """\
@@ -331,21 +332,21 @@ id = "a" # first
 
 def test_toml_edits_keep_comments(tmp_path: Path) -> None:
     path = file(tmp_path, TOML, "c.toml")
-    set_value(path, "plugins.enabled", False, env={})
+    set_value(path, "plugins.enabled", False, check=check)
     assert path.read_text() == TOML.replace("true", "false")
-    set_value(path, "agents.list[1].id", "b", env={})
-    set_value(path, "agents.list[0].name", "A", env={})
-    set_value(path, 'plugins.entries."a.b".config.deep', {"k": [1, {"z": 2.5}]}, env={})
-    set_value(path, "memory.search.query.maxResults", 3, env={})
+    set_value(path, "agents.list[1].id", "b", check=check)
+    set_value(path, "agents.list[0].name", "A", check=check)
+    set_value(path, 'plugins.entries."a.b".config.deep', {"k": [1, {"z": 2.5}]}, check=check)
+    set_value(path, "memory.search.query.maxResults", 3, check=check)
     tree = tomllib.loads(path.read_text())
     assert tree["agents"]["list"] == [{"id": "a", "name": "A"}, {"id": "b"}]
     assert tree["plugins"]["entries"] == {"a.b": {"config": {"deep": {"k": [1, {"z": 2.5}]}}}}
     assert tree["memory"] == {"search": {"query": {"maxResults": 3}}}
     for comment in ("# mine", "# because", "# first"):
         assert comment in path.read_text()
-    assert unset_value(path, "agents.list[0]", env={})
-    assert unset_value(path, "agents.defaults.workspace", env={})
-    assert unset_value(path, "agents.defaults.workspace", env={}) is False
+    assert unset_value(path, "agents.list[0]", check=check)
+    assert unset_value(path, "agents.defaults.workspace", check=check)
+    assert unset_value(path, "agents.defaults.workspace", check=check) is False
     assert tomllib.loads(path.read_text())["agents"] == {"defaults": {}, "list": [{"id": "b"}]}
 
 
@@ -361,10 +362,10 @@ def test_toml_edits_keep_comments(tmp_path: Path) -> None:
 def test_toml_refusals(tmp_path: Path, key: str, value: Any, said: str) -> None:
     path = file(tmp_path, TOML, "c.toml")
     with pytest.raises(ConfigError, match=said):
-        set_value(path, key, value, env={})
+        set_value(path, key, value, check=check)
     assert path.read_text() == TOML
 
 
 def test_toml_file_is_created(tmp_path: Path) -> None:
-    set_value(tmp_path / "c.toml", "agents.list[0].id", "x", env={})
+    set_value(tmp_path / "c.toml", "agents.list[0].id", "x", check=check)
     assert tomllib.loads((tmp_path / "c.toml").read_text()) == {"agents": {"list": [{"id": "x"}]}}

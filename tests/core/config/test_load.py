@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from memslot.config.load import load_config, parse_config
-from memslot.config.loaded import LoadedConfig
 from memslot.config.paths import Places
 from memslot.config.problems import ConfigProblem
 from memslot.errors import ConfigError
+from memslot.plugins.config_loader import load_config, parse_config
+from memslot.plugins.loaded_config import LoadedConfig
 
 
 def load(places: Places, text: str, **env: str) -> LoadedConfig:
@@ -23,7 +23,7 @@ def problems(tree: dict[str, Any], **env: str) -> dict[str, ConfigProblem]:
         parse_config(tree, env=env)
     found = {problem.key: problem for problem in caught.value.problems}
     assert len(found) == len(caught.value.problems), "a key is complained about twice"
-    for word in ("pydantic", "https://", "input_", "Input", "Field required", "<text>", "<object>"):
+    for word in ("pydantic", "jsonschema", "https://", "additionalProperties", "minLength"):
         assert word not in str(caught.value)
     return found
 
@@ -183,7 +183,7 @@ def test_a_broken_entry_switches_off_its_plugin_only(places: Places) -> None:
     assert entries["good"].config == {"anything": {"goes": [1, None]}}
     assert [name for name, entry in entries.items() if not entry.enabled] == ["typo", "unset", "no.object", "range"]
     told = {name: [(p.line, p.key) for p in found] for name, found in loaded.entry_problems.items()}
-    assert told == {
+    assert {name: sorted(found) for name, found in told.items()} == {
         "typo": [(3, "plugins.entries.typo.enabld")],
         "unset": [(4, "plugins.entries.unset.config.apiKey")],
         "no.object": [(5, 'plugins.entries."no.object"')],

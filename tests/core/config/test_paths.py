@@ -106,7 +106,7 @@ def test_paths_import_nothing_slow() -> None:
 
 def test_loading_without_a_project_imports_no_locks_and_no_editor(tmp_path: Path) -> None:
     code = (
-        "import sys; from memslot.config.paths import Places; from memslot.config.load import load_config;"
+        "import sys; from memslot.config.paths import Places; from memslot.plugins.config_loader import load_config;"
         "load_config(Places.from_env()); print([m for m in ('tomlkit', 'filelock', 'memslot.config.trust') "
         "if m in sys.modules])"
     )

@@ -55,7 +55,7 @@ class Shop:
         return self
 
     def select(self, **settings: Any) -> Selection:
-        return self.registry.select(MemorySearch.parse(settings))
+        return self.registry.select(MemorySearch.from_tree(settings))
 
 
 def used(selection: Selection) -> str | None:
@@ -381,7 +381,7 @@ def test_settings_for_one_provider_are_not_shown_to_another() -> None:
         return lambda options: seen.__setitem__(name, options)
 
     shop = Shop().add("mine", missing=look("mine")).add("other", missing=look("other"))
-    settings = MemorySearch.parse({"provider": "mine", "model": "m1", "remote": {"apiKey": KEY}})
+    settings = MemorySearch.from_tree({"provider": "mine", "model": "m1", "remote": {"apiKey": KEY}})
     shop.registry.report(settings)
     assert (seen["mine"].api_key, seen["mine"].model) == (KEY, "m1")
     assert (seen["other"].api_key, seen["other"].model) == (None, None)
@@ -393,7 +393,7 @@ def test_settings_for_one_provider_are_not_shown_to_another() -> None:
 
 def test_one_that_is_asked_for_by_name_has_no_fallback() -> None:
     shop = Shop().add("bad", missing=lambda options: "no key").add("spare")
-    selection = shop.registry.select_only("bad", MemorySearch.parse({"provider": "bad", "fallback": "spare"}))
+    selection = shop.registry.select_only("bad", MemorySearch.from_tree({"provider": "bad", "fallback": "spare"}))
     assert (used(selection), selection.reason) == (None, "bad: no key")
     assert shop.created == []
 
@@ -448,7 +448,7 @@ def test_fallback_gets_the_local_file_and_no_key_of_the_other() -> None:
     remote = {"apiKey": "sk-first-provider-0123", "baseUrl": "http://first"}
     local = {"modelPath": "/models/m.gguf"}
     tree = {"provider": "first", "fallback": "second", "model": "big", "remote": remote, "local": local}
-    assert registry.select(MemorySearch.parse(tree)).provider is not None
+    assert registry.select(MemorySearch.from_tree(tree)).provider is not None
     assert (seen[0].model_path, seen[0].api_key, seen[0].base_url, seen[0].model) == (
         "/models/m.gguf",
         None,

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 from memslot import Config, ConfigError, Places
-from memslot.config import load
-from memslot.plugins import discovery, fingerprints
+from memslot.plugins import config_loader, discovery, fingerprints
 from memslot.plugins.cache import Cache
 from memslot.plugins.fingerprints import fingerprint
 from memslot.plugins.overview import Overview, read_overview, read_setup
@@ -34,13 +33,13 @@ class Home:
 
         monkeypatch.setattr(discovery, "discover", counting)
         self.checked = 0
-        real_check = load.check_tree
+        real_check = config_loader.check_tree
 
         def counting_checks(*arguments: object) -> object:
             self.checked += 1
             return real_check(*arguments)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(load, "check_tree", counting_checks)
+        monkeypatch.setattr(config_loader, "check_tree", counting_checks)
 
     def configure(self, tree: object) -> None:
         (self.folder / "memslot.json5").write_text(json.dumps(tree))
@@ -194,19 +193,19 @@ def test_old_entries_are_thrown_away(home: Home) -> None:
 
 
 def test_config_is_checked_once_and_then_comes_from_the_cache(home: Home) -> None:
-    home.configure({"agents": {"defaults": {"memorySearch": {"query": {"minScore": 0}}}, "list": [{"id": "a"}]}})
+    home.configure({"agents": {"defaults": {"memorySearch": {"dimensions": 8.0}}, "list": [{"id": "a"}]}})
     first, second = home.config(), home.config()
     assert first == second
-    assert second.memory_search("a").query.min_score == 0.0
+    assert second.memory_search("a").dimensions == 8
     assert home.checked == 1
 
 
 def test_changed_config_is_never_taken_from_the_cache(home: Home) -> None:
-    for results in (3, 4, 3):
-        home.configure({"agents": {"defaults": {"memorySearch": {"query": {"maxResults": results}}}}})
-        assert home.config().memory_search().query.max_results == results
+    for length in (3, 4, 3):
+        home.configure({"agents": {"defaults": {"memorySearch": {"dimensions": length}}}})
+        assert home.config().memory_search().dimensions == length
     (home.folder / "memslot.json5").unlink()
-    assert home.config().memory_search().query.max_results == 6
+    assert home.config().memory_search().dimensions is None
 
 
 def test_variable_in_the_config_is_filled_in_anew_and_never_kept(home: Home) -> None:

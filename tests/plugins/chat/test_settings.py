@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from memslot.config.load import parse_config
+from memslot.plugins.config_loader import parse_config
 from memslot_chat.errors import ChatSettingsError
 from memslot_chat.settings import ChatSettings, Service, chat_settings
 

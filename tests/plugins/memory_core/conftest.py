@@ -5,12 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from memslot import EmbeddingPipeline, EmbeddingProvider, MemorySearch, Selection
+from memslot import EmbeddingPipeline, EmbeddingProvider, Selection
 from memslot.embeddings.circuit import circuits
 from memslot.retrieval import background_texts
 from memslot_memory_core.index.embeddings import EmbeddingStore
 from memslot_memory_core.manager import MemoryManager
 from memslot_memory_core.place import Place
+from memslot_memory_core.settings import SearchSettings
 
 MakeManager = Callable[..., MemoryManager]
 _BACKGROUND = frozenset(background_texts())
@@ -56,7 +57,7 @@ def make_manager(tmp_path: Path) -> Iterator[MakeManager]:
     ) -> MemoryManager:
         place = place_below(tmp_path, agent_id)
         (place.workspace / "memory").mkdir(parents=True, exist_ok=True)
-        chosen = MemorySearch.parse({"sync": {"watch": False, "onSearch": False}, **settings})
+        chosen = SearchSettings.from_tree({"sync": {"watch": False, "onSearch": False}, **settings})
         maker = pipeline_maker(provider, sends_text_away=sends_text_away, requested=requested)
         manager = MemoryManager(place, chosen, maker)
         made.append(manager)

@@ -31,7 +31,7 @@ def make_context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MakeContext
             config={},
             agent_id="main",
             places=Places(tmp_path, tmp_path / "memslot.json5"),
-            host_config=Config.parse({"agents": {"defaults": {"memorySearch": search}}, "plugins": plugins or {}}),
+            host_config=Config.from_tree({"agents": {"defaults": {"memorySearch": search}}, "plugins": plugins or {}}),
             select_embedder=lambda _: Selection(None, "none", "none in this test"),
         )
 

@@ -51,7 +51,7 @@ def run(tmp_path: Path, *arguments: str, memory: Fake | None = None, code: int =
         config={},
         agent_id="main",
         places=Places(tmp_path, tmp_path / "memslot.json5"),
-        host_config=Config.parse({"agents": {"defaults": {"memorySearch": {"provider": "none"}}}}),
+        host_config=Config.from_tree({"agents": {"defaults": {"memorySearch": {"provider": "none"}}}}),
         select_embedder=lambda _: Selection(None, "none", "none in this test"),
     )
     ctx.workspace.mkdir(exist_ok=True)

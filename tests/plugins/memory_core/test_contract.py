@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from memslot import EmbeddingProvider, Memory, MemorySearch, Tool
+from memslot import EmbeddingProvider, Memory, Tool
 from memslot.testing import MemoryContract, ToolContract
 from memslot_memory_core.manager import MemoryManager
 from memslot_memory_core.place import Place
+from memslot_memory_core.settings import SearchSettings
 from memslot_memory_core.tools import make_tools
 
 from tests.plugins.memory_core.conftest import pipeline_maker, place_below
@@ -42,7 +43,7 @@ class TestMemoryCore(MemoryContract):
 def _make(place: Place, provider: EmbeddingProvider | None) -> MemoryManager:
     place.workspace.mkdir(parents=True, exist_ok=True)
     return MemoryManager(
-        place, MemorySearch.parse({"chunking": {"tokens": 20, "overlap": 0}}), pipeline_maker(provider)
+        place, SearchSettings.from_tree({"chunking": {"tokens": 20, "overlap": 0}}), pipeline_maker(provider)
     )
 
 

@@ -31,7 +31,7 @@ def run(
         config={},
         agent_id="main",
         places=Places(home, home / "memslot.json5"),
-        host_config=Config.parse({"agents": {"defaults": {"memorySearch": settings}}}),
+        host_config=Config.from_tree({"agents": {"defaults": {"memorySearch": settings}}}),
         select_embedder=lambda _: embedder,
     )
     for path, text in NOTES.items():

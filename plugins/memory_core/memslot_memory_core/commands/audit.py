@@ -6,6 +6,7 @@ import click
 from memslot import PluginContext, print_json, print_table, say_done
 
 from memslot_memory_core.audit.findings import KINDS, AuditReport, Finding
+from memslot_memory_core.settings import search_settings
 
 _MOST_OTHERS = 3
 
@@ -35,7 +36,7 @@ def make_audit_command(ctx: PluginContext) -> click.Command:
         """
         from memslot_memory_core.audit.scan import audit as look_over
 
-        report = look_over(ctx.workspace, ctx.memory_search.extra_paths, kinds=kinds or KINDS, stale_days=stale_days)
+        report = look_over(ctx.workspace, search_settings(ctx).extra_paths, kinds=kinds or KINDS, stale_days=stale_days)
         if as_json:
             print_json({"workspace": str(ctx.workspace), "staleDays": stale_days, **report.to_json()})
         else:

@@ -9,6 +9,7 @@ from memslot_memory_core.backend import backend_of
 from memslot_memory_core.outcome import does_cite, hit_lines, outcome_json
 from memslot_memory_core.reading import MAX_LINES, text_json
 from memslot_memory_core.search.explain import explain_table
+from memslot_memory_core.settings import memory_settings
 
 FRESH_SECONDS = 5.0
 """A command takes up changes on disk for so long before it searches: nobody is waiting in the background for it."""
@@ -41,7 +42,7 @@ def make_search_command(ctx: PluginContext) -> click.Command:
             fresh_seconds=0.0 if no_sync else FRESH_SECONDS,
         )
         if as_json:
-            cites = does_cite(ctx.host_config.memory.citations, Session(ctx.agent_id))
+            cites = does_cite(memory_settings(ctx).citations, Session(ctx.agent_id))
             print_json(outcome_json(outcome, cites=cites, footer=False))
         else:
             _print_outcome(outcome)

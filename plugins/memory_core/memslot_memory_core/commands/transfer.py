@@ -23,6 +23,7 @@ from memslot import (
 )
 
 from memslot_memory_core.backend import backend_of, place_of
+from memslot_memory_core.settings import search_settings
 
 if TYPE_CHECKING:
     from memslot_memory_core.index.report import SyncReport
@@ -53,7 +54,7 @@ def make_export_command(ctx: PluginContext) -> click.Command:
         from memslot_memory_core.transfer.archive_export import export as write_export
         from memslot_memory_core.transfer.archive_export import new_file
 
-        settings = ctx.memory_search
+        settings = search_settings(ctx)
         place = place_of(ctx, settings)
         to_stdout = str(file) == "-"
         layout: Any = "jsonl" if to_stdout else file.suffix.lower().removeprefix(".")
@@ -118,7 +119,7 @@ def make_import_command(ctx: PluginContext) -> click.Command:
         """
         from memslot_memory_core.transfer.archive_import import Target, ignores_case, import_items
 
-        settings = ctx.memory_search
+        settings = search_settings(ctx)
         place = place_of(ctx, settings)
         _refuse_own_folder(file, place.workspace)
         target = Target(place.workspace, place.sessions_dir, settings.extra_paths, ignores_case(place.workspace))

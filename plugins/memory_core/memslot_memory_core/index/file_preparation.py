@@ -17,15 +17,14 @@ from memslot_memory_core.sources.text import read_text_file
 from memslot_memory_core.sources.transcripts import Resume, chunk_transcript, read_transcript
 
 if TYPE_CHECKING:
-    from memslot import MemorySearch
-
+    from memslot_memory_core.settings import SearchSettings
     from memslot_memory_core.sources.files import SourceFile
 
 _TICK_SECONDS, _COARSE_TICK_SECONDS = 0.05, 2.5
 
 
 def prepare_note(
-    file: SourceFile, known: IndexedFile | None, settings: MemorySearch
+    file: SourceFile, known: IndexedFile | None, settings: SearchSettings
 ) -> Sequence[Prepared] | Unchanged | None:
     """The note's content; `Unchanged` where it says what the index knows, None when it is gone."""
     document = read_text_file(file)
@@ -45,7 +44,7 @@ def prepare_note(
 
 
 def prepare_transcript(
-    file: SourceFile, known: IndexedFile | None, settings: MemorySearch
+    file: SourceFile, known: IndexedFile | None, settings: SearchSettings
 ) -> Sequence[Prepared] | Unchanged | None:
     """What a transcript says beyond what the index knows, in one or more parts; None when it is gone."""
     resume = None if known is None else Resume.from_text(known.resume)
@@ -74,7 +73,7 @@ def prepare_transcript(
             return parts
 
 
-def _chunking(settings: MemorySearch) -> dict[str, int]:
+def _chunking(settings: SearchSettings) -> dict[str, int]:
     return {"tokens": settings.chunking.tokens, "overlap": settings.chunking.overlap}
 
 

@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from memslot import EmbeddingProvider, MemorySearch
+    from memslot import EmbeddingProvider
+
+    from memslot_memory_core.settings import SearchSettings
 
 PARTS_VERSION = 1  # of the rules of memslot.retrieval.parts
 _VECTOR_PARTS = ("provider", "model", "key", "dims")
@@ -46,7 +48,7 @@ class Identity:
     @classmethod
     def of(
         cls,
-        settings: MemorySearch,
+        settings: SearchSettings,
         sources: tuple[str, ...],
         provider: EmbeddingProvider | None,
         *,

@@ -14,9 +14,10 @@ from memslot_memory_core.sources.files import Discovery, SourceFile, discover
 from memslot_memory_core.sources.transcript_workspace import WorkspaceTranscripts
 
 if TYPE_CHECKING:
-    from memslot import EmbeddingPipeline, MemorySearch
+    from memslot import EmbeddingPipeline
 
     from memslot_memory_core.index.writing import Prepared
+    from memslot_memory_core.settings import SearchSettings
 
 UNSETTLED = "?"
 """At the end of a stamp: the file was read so soon after a change that another one might have the same times."""
@@ -46,7 +47,7 @@ class Sources:
 
     def __init__(
         self,
-        settings: MemorySearch,
+        settings: SearchSettings,
         workspace: Path,
         sessions_dir: Path,
         *,

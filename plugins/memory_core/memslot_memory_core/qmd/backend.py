@@ -25,6 +25,7 @@ from memslot_memory_core.qmd.fallback import FallbackMemory
 from memslot_memory_core.qmd.memory import QmdMemory
 from memslot_memory_core.qmd.settings import settings_from
 from memslot_memory_core.reading import MAX_LINES
+from memslot_memory_core.settings import memory_settings
 from memslot_memory_core.sources.files import SourceFile, make_source_file
 from memslot_memory_core.sources.text import split_lines
 from memslot_memory_core.sources.transcript_workspace import WorkspaceTranscripts
@@ -130,13 +131,13 @@ class QmdBackend:
 def make_qmd_backend(
     ctx: PluginContext, make_builtin: Callable[[], MemoryManager], *, has_unmarked: bool
 ) -> QmdBackend:
-    """The agent's memory by the host's `memory.qmd`; nothing is started yet."""
+    """The agent's memory by `memory.qmd`; nothing is started yet."""
     held_here = WorkspaceTranscripts(real_path(ctx.workspace), with_unmarked=has_unmarked)
 
     def render(transcript: Path) -> str:
         return render_transcript(transcript) if held_here.has(_source_of(transcript)) else ""
 
-    settings = settings_from(ctx.host_config.memory.qmd)
+    settings = settings_from(memory_settings(ctx).qmd)
     if settings.export_dir is not None:
         # Beside it, not inside: QMD looks below a folder that it is given.
         name = ctx.places.name_for(settings.export_dir.name, ctx.workspace)

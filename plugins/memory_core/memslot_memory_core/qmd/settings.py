@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from memslot_memory_core.qmd.section import Qmd
 
 SearchMode = Literal["search", "vsearch", "query"]
 Action = Literal["allow", "deny"]
@@ -68,8 +71,8 @@ def seconds(text: str) -> float:
     return int(text.removesuffix(unit)) * _UNITS[unit]
 
 
-def settings_from(qmd: Any) -> QmdSettings:
-    """Read the host's checked `memory.qmd`."""
+def settings_from(qmd: Qmd) -> QmdSettings:
+    """Read the checked `memory.qmd`."""
     update, limits, sessions = qmd.update, qmd.limits, qmd.sessions
     return QmdSettings(
         command=qmd.command,

@@ -40,7 +40,7 @@ def search_settings(agent: Any, embedding: Mapping[str, Any]) -> Any:
         # Another address gets nothing of what was meant for the first.
         kept = {} if "baseUrl" in remote else written.get("remote", {})
         written["remote"] = {**kept, **remote}
-    return type(agent).parse(written)
+    return type(agent).from_tree(written)
 
 
 def _implied_provider(embedding: Mapping[str, Any]) -> str | None:

@@ -27,7 +27,7 @@ class Memory:
             config={},
             agent_id="main",
             places=Places(home, home / "memslot.json5"),
-            host_config=Config.parse({"agents": {"defaults": {"memorySearch": {"provider": "none"}}}}),
+            host_config=Config.from_tree({"agents": {"defaults": {"memorySearch": {"provider": "none"}}}}),
             select_embedder=lambda _: Selection(None, "none", "none in this test"),
         )
         self.cli = click.Group()

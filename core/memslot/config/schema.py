@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from memslot.config.keypath import KeyPath, format_key
+from memslot.config.merge import copied
 from memslot.config.problems import ConfigProblem
 from memslot.config.sensitive import is_secret_key, shown
 from memslot.config.spelling import nearest
@@ -95,7 +96,7 @@ def check_settings(
         else:
             hide = _is_marked_secret(inside, secret_paths) or is_secret_key(inside) or path in hidden
             value_shown = shown(fault.instance, inside, hide=hide)
-            problems.append(ConfigProblem(format_key(path) or "it", _reason(keyword, fault), value_shown))
+            problems.append(ConfigProblem(format_key(path) or "it", reason_of(fault), value_shown))
     return problems
 
 
@@ -123,8 +124,9 @@ def _known_keys(schema: Any, schema_path: list[str | int]) -> list[str]:
     return sorted(schema.get("properties") or {}) if isinstance(schema, Mapping) else []
 
 
-def _reason(keyword: str, error: Any) -> str:
-    kind = error.kind
+def reason_of(fault: Any) -> str:
+    """What a value lacks, by the one keyword of its schema that it does not satisfy."""
+    kind, keyword = fault.kind, fault.kind.name
     if keyword == "type":
         types = [kind.types] if isinstance(kind.types, str) else kind.types
         return f"must be {' or '.join(str(t) for t in types)}"
@@ -144,17 +146,16 @@ def _reason(keyword: str, error: Any) -> str:
 
 def with_defaults(schema: Any, value: Any) -> Any:
     """A value with the schema's `default`s filled in where keys are missing. Changes neither argument."""
-    if not isinstance(schema, Mapping) or not isinstance(value, Mapping):
+    if not isinstance(schema, Mapping):
+        return copied(value)
+    if isinstance(value, list | tuple):
+        return [with_defaults(schema.get("items"), item) for item in value]
+    if not isinstance(value, Mapping):
         return value
-    filled = dict(value)
-    for key, sub in (schema.get("properties") or {}).items():
-        if not isinstance(sub, Mapping):
-            continue
-        if key in filled:
-            filled[key] = with_defaults(sub, filled[key])
-        elif "default" in sub:
-            filled[key] = json.loads(json.dumps(sub["default"]))
-    return filled
+    known = {key: sub for key, sub in (schema.get("properties") or {}).items() if isinstance(sub, Mapping)}
+    filled = {key: sub["default"] for key, sub in known.items() if "default" in sub} | dict(value)
+    others = schema.get("additionalProperties")
+    return {key: with_defaults(known.get(key, others), item) for key, item in filled.items()}
 
 
 def _as_json(value: Any) -> str:

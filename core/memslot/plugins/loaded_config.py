@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from memslot.config.environ import replace_variables
 from memslot.config.keypath import KeyPath
-from memslot.config.model import Config
+from memslot.config.model import Config, config_json_schema
+from memslot.plugins.info import Catalog
 
 if TYPE_CHECKING:
     from memslot.config.problems import ConfigProblem
@@ -29,14 +30,21 @@ class LoadedConfig:
     """Where values from the environment stand: they are never shown."""
     tree: dict[str, Any] = field(repr=False)
     """The merged keys as they were written, before variables were filled in."""
+    catalog: Catalog = field(repr=False)
+    """The plugins that were found, whose manifests had a say in the check."""
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """JSON Schema of the config file, with the keys that these plugins describe."""
+        return config_json_schema(self.catalog.sections())
 
 
 def restore_config(
-    tree: dict[str, Any], files: Iterable[Path], warnings: tuple[str, ...], env: Mapping[str, str]
+    tree: dict[str, Any], files: Iterable[Path], warnings: tuple[str, ...], env: Mapping[str, str], catalog: Catalog
 ) -> LoadedConfig:
     """A config whose tree was checked with the same values of its variables, and without a fault."""
     filled = replace_variables(tree, env)
     if filled.problems:
         raise ValueError("a variable of the config is missing")
     config = Config.from_tree(filled.tree)
-    return LoadedConfig(config, tuple(files), warnings, {}, filled.names, filled.paths, tree)
+    return LoadedConfig(config, tuple(files), warnings, {}, filled.names, filled.paths, tree, catalog)

@@ -1,0 +1,151 @@
+"""Reads a config and checks all of it at once, by what the host and the installed plugins say about its keys."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from memslot.config.check import Finding, check_tree, with_place
+from memslot.config.environ import replace_variables
+from memslot.config.keypath import MISSING, lookup
+from memslot.config.layers import HERE, read_layers
+from memslot.config.merge import copied, merged
+from memslot.config.model import config_json_schema
+from memslot.config.paths import Places, expand_home
+from memslot.config.problems import ConfigProblem
+from memslot.config.read import RawConfig
+from memslot.config.schema import check_settings, with_defaults
+from memslot.errors import ConfigError
+from memslot.plugins.cache import Cache
+from memslot.plugins.fingerprints import installed_fingerprint, search_path
+from memslot.plugins.info import Catalog, PluginInfo
+from memslot.plugins.loaded_config import LoadedConfig
+
+_HARMLESS = frozenset({"$schema", "$comment", "title", "description", "type", "properties", "additionalProperties"})
+"""Schema keywords that an empty object always satisfies, where the type is object."""
+_LACKING = "is required"
+
+
+def load_config(
+    places: Places, *, project_dir: Path | None = HERE, env: Mapping[str, str] | None = None
+) -> LoadedConfig:
+    """Read and check all layers; a project's config is looked for from `project_dir` upwards, if any."""
+    layers, warnings = read_layers(places, project_dir=project_dir)
+    tree = merged(*(layer.tree for layer in layers))
+    return _loaded(tree, layers, warnings, str(places.config_file), places, env)
+
+
+def parse_config(
+    tree: Mapping[str, Any],
+    *,
+    places: Places | None = None,
+    env: Mapping[str, str] | None = None,
+    source: str = "config",
+) -> LoadedConfig:
+    """Check a config that a program passes as a dict; `source` names it in messages."""
+    return _loaded(copied(tree), (), (), source, places or Places.from_env(env), env)
+
+
+def _loaded(
+    tree: dict[str, Any],
+    layers: Sequence[RawConfig],
+    warnings: Sequence[str],
+    source: str,
+    places: Places,
+    env: Mapping[str, str] | None,
+) -> LoadedConfig:
+    def place(finding: Finding) -> ConfigProblem:
+        return _placed(finding, layers, source)
+
+    env = os.environ if env is None else env
+    catalog = _find_plugins(tree, places, env)
+    checked = check_tree(tree, env, config_json_schema(catalog.sections()))
+    if checked.config is None:
+        problems = sorted(checked.located(place), key=lambda each: (each.file or "", each.line or 0))
+        files = " and ".join(sorted({problem.file or source for problem in problems}))
+        many = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+        raise ConfigError(f"{files} cannot be used because of {many}; correct what is listed here:", problems)
+    return LoadedConfig(
+        config=checked.config,
+        files=tuple(layer.path for layer in layers),
+        warnings=tuple(warnings),
+        entry_problems={
+            plugin_id: tuple(place(finding) for finding in findings)
+            for plugin_id, findings in checked.entry_findings.items()
+        },
+        env_names=checked.env_names,
+        env_paths=checked.env_paths,
+        tree=tree,
+        catalog=catalog,
+    )
+
+
+def _placed(finding: Finding, layers: Sequence[RawConfig], source: str) -> ConfigProblem:
+    path = finding[0]
+    for length in range(len(path), 0, -1):
+        for layer in reversed(layers):  # the last layer that has the key is the one that decided it
+            if lookup(layer.tree, path[:length]) is not MISSING:
+                line = layer.outline.line_of(path[:length]) if layer.outline else None
+                return with_place(finding, str(layer.path), line)
+    return with_place(finding, source, None)
+
+
+def _find_plugins(tree: Mapping[str, Any], places: Places, env: Mapping[str, str]) -> Catalog:
+    """All plugins, from the cache where nothing was installed, removed or edited since."""
+    named = lookup(replace_variables(tree, env).tree, ("plugins", "load", "paths"))
+    paths = [each for each in named if isinstance(each, str) and each] if isinstance(named, list) else []
+    # A relative one is meant from the config file's folder (a project's: from the project).
+    folders = [places.config_file.parent / expand_home(path) for path in paths]
+    cache = Cache(places.cache_dir)
+    key = [[[str(folder) for folder in folders], search_path()], installed_fingerprint()]
+    kept = cache.get("catalog", key, env, Catalog.from_json)
+    if kept is not None:
+        return kept
+
+    from memslot.plugins.discovery import discover
+
+    catalog = discover(folders)
+    cache.put("catalog", key, catalog.to_json(), watched=catalog.watched.items(), env=env)
+    return catalog
+
+
+def setting_problems(plugin: PluginInfo, loaded: LoadedConfig) -> list[ConfigProblem]:
+    """What is wrong with a plugin's settings, by its own schema."""
+    entry = loaded.config.plugins.entries.get(plugin.id)
+    settings = dict(entry.config) if entry else {}
+    if not settings and _HARMLESS.issuperset(plugin.config_schema):
+        return []  # nothing is set and nothing can be missing: the validator need not be loaded
+    return check_settings(
+        plugin.config_schema,
+        with_defaults(plugin.config_schema, settings),
+        prefix=("plugins", "entries", plugin.id, "config"),
+        secret_paths=plugin.secret_paths,
+        hidden=loaded.env_paths,
+    )
+
+
+def entry_problems(loaded: LoadedConfig) -> list[ConfigProblem]:
+    """What plugins' own schemas say about the entries of a whole config."""
+    return [
+        problem
+        for plugin in loaded.catalog.usable
+        if plugin.id in loaded.config.plugins.entries and plugin.id not in loaded.entry_problems
+        for problem in setting_problems(plugin, loaded)
+    ]
+
+
+def tree_problems(tree: Mapping[str, Any], places: Places, *, is_complete: bool = True) -> list[ConfigProblem]:
+    """Everything that is wrong with a config, plugins' settings included.
+
+    A plugin that needs two settings gets them one after the other: while a config is not complete, none is missing.
+    """
+    try:
+        loaded = parse_config(tree, places=places)
+    except ConfigError as error:
+        problems = list(error.problems)
+    else:
+        broken = [problem for found in loaded.entry_problems.values() for problem in found]
+        problems = [*broken, *entry_problems(loaded)]
+    return [each for each in problems if is_complete or each.reason != _LACKING]
