@@ -331,6 +331,12 @@ class Host:
         """The async twin of run: `async with host.arun(prompt, …) as run:`."""
         return AsyncAgentRun(functools.partial(self.run, prompt, **arguments))
 
+    def system_prompt(self, chat_type: ChatType = "direct") -> str:
+        """The sections that plugins add to a system prompt, for callers that have no run to begin."""
+        self._make_ready()
+        info = RunInfo(prompt="", session=Session(self.agent_id, chat_type=chat_type))
+        return self._lifecycle.write_prompt(info, "", "full", self.tools(chat_type))
+
     def before_compaction(self, session: Session, messages: Sequence[Message], tokens: int) -> None:
         """Tell plugins that older messages are about to be summarised away."""
         self._start_all()

@@ -264,9 +264,9 @@ def command(host: Host, *arguments: str) -> str:
 
 async def _mcp(host: Host) -> str:
     from mcp.client import Client
-    from memslot_mcp_server.serving.hosts import Hosts
-    from memslot_mcp_server.serving.server import MemslotServer
-    from memslot_mcp_server.serving.workers import Workers
+    from memslot_mcp_server.server.hosts import Hosts
+    from memslot_mcp_server.server.mcp_server import MemslotServer
+    from memslot_mcp_server.server.workers import Workers
 
     workers = Workers()
     server = await workers.run(MemslotServer, Hosts(lambda: host), workers)

@@ -12,9 +12,9 @@ from typing import Any
 from memslot import AgentStart, hookimpl
 from memslot.testing import HostOpener, InlinePlugin
 from memslot_mcp_server import hook_client
-from memslot_mcp_server.serving import hook_socket
-from memslot_mcp_server.serving.hosts import Hosts
-from memslot_mcp_server.serving.workers import Workers
+from memslot_mcp_server.server import hook_socket
+from memslot_mcp_server.server.hosts import Hosts
+from memslot_mcp_server.server.workers import Workers
 
 from tests.plugins.mcp_server.conftest import World
 from tests.plugins.mcp_server.talk import WAIT, talking
@@ -48,6 +48,7 @@ class TestHooksBesideAServer:
         conversation.write_text(json.dumps(said) + "\n", encoding="utf-8")
         with talking(world) as talk:
             talk.shake_hands()
+            talk.ask(99, "ping")  # its socket is open now
             (world.home / "memslot.json5").write_text("{ broken", encoding="utf-8")  # nobody can load it anew now
 
             start = self.hook(world, "session-start", {"session_id": "a"})
@@ -73,6 +74,7 @@ class TestHooksBesideAServer:
         """Also where a server was killed, and its socket is still there."""
         with talking(world) as talk:
             talk.shake_hands()
+            talk.ask(99, "ping")  # its socket is open now
             (left,) = Path(hook_client.socket_folder() or "").glob(f"*.{talk.process.pid}")
             talk.process.kill()
             talk.process.wait(WAIT)
@@ -88,6 +90,7 @@ class TestHooksBesideAServer:
         odd.write_text(odd.read_text(encoding="utf-8") + SLOW, encoding="utf-8")
         with talking(world) as talk:
             talk.shake_hands()
+            talk.ask(99, "ping")  # its socket is open now
 
             done = self.hook(
                 world, "prompt", {"session_id": "a", "prompt": "which database?"}, "hook_client.ANSWER_SECONDS = 1"

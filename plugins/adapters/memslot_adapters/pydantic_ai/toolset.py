@@ -72,9 +72,5 @@ class MemoryToolset(AbstractToolset[Any]):
         if found is not None and found.host is self._source:
             return found.run.system_prompt or None
         if self._guide is None:
-            self._guide = await asyncio.to_thread(self._ask_for_guide, self._source)
+            self._guide = await asyncio.to_thread(self._source.system_prompt)
         return self._guide or None
-
-    def _ask_for_guide(self, host: Host) -> str:
-        with host.run("") as run:  # a conversation of its own, in which nothing is said
-            return run.system_prompt

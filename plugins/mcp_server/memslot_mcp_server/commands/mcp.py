@@ -8,7 +8,7 @@ import click
 from memslot import Host, PluginContext
 
 from memslot_mcp_server.commands.install import make_install_command
-from memslot_mcp_server.serving.stderr import warn
+from memslot_mcp_server.server.stderr import warn
 
 DEFAULT_PORT = 8377
 
@@ -62,8 +62,9 @@ def _load(agent_id: str) -> Host:
 def _serve_stdio(load: functools.partial[Host], label: str, loaded: Host | None) -> None:
     import asyncio
 
-    from memslot_mcp_server.serving.hosts import Hosts
-    from memslot_mcp_server.serving.stdio import own_pipes, serve
+    from memslot_mcp_server.server.hosts import Hosts
+    from memslot_mcp_server.server.pipes import own_pipes
+    from memslot_mcp_server.server.stdio import serve
 
     with own_pipes() as pipes:
         hosts = Hosts(load, loaded)
@@ -76,19 +77,18 @@ def _serve_stdio(load: functools.partial[Host], label: str, loaded: Host | None)
 def _serve_http(ctx: PluginContext, load: functools.partial[Host], label: str, port: int, new_token: bool) -> None:
     import asyncio
 
-    from memslot_mcp_server.serving.address import ADDRESS, PATH, listen
-    from memslot_mcp_server.serving.hosts import Hosts
-    from memslot_mcp_server.serving.token import FILE_NAME, read_or_make_token
+    from memslot_mcp_server.server.hosts import Hosts
+    from memslot_mcp_server.server.http_access import ADDRESS, PATH, TOKEN_FILE, listen, read_or_make_token
 
     listener = listen(port)
     folder = ctx.state_dir()
     token, is_new = read_or_make_token(folder, fresh=new_token)
     click.echo(f"http://{ADDRESS}:{listener.getsockname()[1]}{PATH}")
     if is_new:
-        click.echo(f"Token (shown this once, kept in {folder / FILE_NAME}): {token}", err=True)
+        click.echo(f"Token (shown this once, kept in {folder / TOKEN_FILE}): {token}", err=True)
     else:
-        click.echo(f"The token is in {folder / FILE_NAME}", err=True)
-    from memslot_mcp_server.serving.http import serve
+        click.echo(f"The token is in {folder / TOKEN_FILE}", err=True)
+    from memslot_mcp_server.server.http import serve
 
     hosts = Hosts(load)
     try:

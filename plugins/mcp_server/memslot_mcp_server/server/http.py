@@ -13,16 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 from mcp.server.transport_security import TransportSecuritySettings
 
-from memslot_mcp_server.serving.address import ADDRESS, PATH
-from memslot_mcp_server.serving.server import MemslotServer
-from memslot_mcp_server.serving.wire import MAX_BYTES, Refused, read_message
-from memslot_mcp_server.serving.workers import Workers
+from memslot_mcp_server.server.hook_socket import answering_hooks
+from memslot_mcp_server.server.http_access import ADDRESS, PATH
+from memslot_mcp_server.server.lines import MAX_BYTES
+from memslot_mcp_server.server.mcp_server import MemslotServer
+from memslot_mcp_server.server.messages import Refused, read_message
+from memslot_mcp_server.server.workers import Workers
 
 if TYPE_CHECKING:
     import uvicorn
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from memslot_mcp_server.serving.hosts import Hosts
+    from memslot_mcp_server.server.hosts import Hosts
 
 MAX_SESSIONS = 200
 CLOSE_SECONDS = 3
@@ -215,10 +217,13 @@ def web_server(app: ASGIApp) -> uvicorn.Server:
 async def serve(hosts: Hosts, listener: socket.socket, token: str, label: str) -> None:
     """Serve until the process is asked to end."""
     workers = Workers()
-    server = await workers.run(MemslotServer, hosts, workers, label)
+    server = await workers.run(MemslotServer, hosts, workers)
     port: int = listener.getsockname()[1]
     # uvicorn raises the signal that ended it once more when it is done; that must not end us before the host is closed.
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, lambda *_: None)
-    await web_server(make_app(server, token, port)).serve(sockets=[listener])
+    warm_up = asyncio.create_task(server.warm_up())
+    async with answering_hooks(hosts, workers, label):
+        await web_server(make_app(server, token, port)).serve(sockets=[listener])
+    warm_up.cancel()
     workers.drain(CLOSE_SECONDS)

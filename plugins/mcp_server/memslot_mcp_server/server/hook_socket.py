@@ -14,9 +14,9 @@ from typing import Any
 from memslot_mcp_server.hook_client import ANSWER_SECONDS, DONE, EVENTS, MAX_BYTES, Meant, is_private, socket_folder
 from memslot_mcp_server.hooks.answers import after_reply, at_session_start, before_prompt
 from memslot_mcp_server.hooks.payload import Payload, PayloadError, read_payload
-from memslot_mcp_server.serving.hosts import Hosts
-from memslot_mcp_server.serving.stderr import warn
-from memslot_mcp_server.serving.workers import Workers
+from memslot_mcp_server.server.hosts import Hosts
+from memslot_mcp_server.server.stderr import warn
+from memslot_mcp_server.server.workers import Workers
 
 _LONGEST_SECONDS = ANSWER_SECONDS + 2
 """Longer than a hook waits: it must be able to tell a server that is slow from one that could not help."""

@@ -25,11 +25,10 @@ from mcp.server.subscriptions import (
 from mcp.shared.exceptions import MCPError
 from memslot import Host, MemoryItem, MemslotError, Session, ToolResult, __version__
 
-from memslot_mcp_server.serving.hook_socket import answering_hooks
-from memslot_mcp_server.serving.hosts import Hosts, config_stamp
-from memslot_mcp_server.serving.notes import TEMPLATE, has_notes, list_notes, path_of, read_note, uri_of
-from memslot_mcp_server.serving.stderr import warn
-from memslot_mcp_server.serving.workers import Workers
+from memslot_mcp_server.server.hosts import Hosts, config_stamp
+from memslot_mcp_server.server.resources import TEMPLATE, has_notes, list_notes, path_of, read_note, uri_of
+from memslot_mcp_server.server.stderr import warn
+from memslot_mcp_server.server.workers import Workers
 
 WATCH_SECONDS = 1.0
 PAGE = 200
@@ -53,21 +52,18 @@ class Offer:
 
     @classmethod
     def of(cls, host: Host) -> Offer:
-        with host.run("") as run:  # of a conversation of its own, so that the client's begins with its first word
-            instructions = run.system_prompt
-        return cls(tuple(tool.to_mcp() for tool in host.tools("direct")), instructions, has_notes(host))
+        tools = tuple(tool.to_mcp() for tool in host.tools("direct"))
+        return cls(tools, host.system_prompt("direct"), has_notes(host))
 
 
 class MemslotServer(Server[Any]):
     """Answers for one host; the config may change while clients are connected."""
 
-    def __init__(self, hosts: Hosts, workers: Workers, label: str | None = None) -> None:
-        """With a `label` (the agent as the command line names it) hooks of coding agents are answered, too."""
+    def __init__(self, hosts: Hosts, workers: Workers) -> None:
         with hosts.borrow() as host:
             self.offer = Offer.of(host)
         self._hosts = hosts
         self._workers = workers
-        self._label = label
         self._conversation = f"mcp-{uuid.uuid4().hex}"
         self._bus = InMemorySubscriptionBus()
         self._clients: deque[ServerSession] = deque(maxlen=REMEMBERED_CLIENTS)
@@ -76,7 +72,7 @@ class MemslotServer(Server[Any]):
             version=__version__,
             title="memslot",
             instructions=self.offer.instructions or None,
-            lifespan=_watching,
+            lifespan=_watching_config,
             get_tool_input_schema=self._schema_of,
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
@@ -205,20 +201,21 @@ class MemslotServer(Server[Any]):
             with host.run(query, session=session) as run:
                 return run.prompt if run.context else f"{query}\n\n(Nothing in memory fits this.)"
 
-    # Changes
+    # Upkeep
+
+    async def warm_up(self) -> None:
+        """Let plugins do what they do at the start of a conversation: memories look for changes on disk."""
+        try:
+            await self._workers.run(self._begin_conversation)
+        except Exception as error:  # strict plugins raise; the server goes on
+            warn(f"plugins could not be warmed up: {error}")
+
+    def _begin_conversation(self) -> None:
+        with self._hosts.borrow() as host, host.run(""):  # not the client's, which begins with its first word
+            pass
 
     async def _remember_client(self, ctx: Context, params: types.NotificationParams) -> None:
         self._clients.append(ctx.session)
-
-    @contextlib.asynccontextmanager
-    async def at_work(self) -> AsyncIterator[None]:
-        """What goes on beside the clients' requests, for as long as the block lasts."""
-        async with anyio.create_task_group() as tasks, contextlib.AsyncExitStack() as stack:
-            if self._label is not None:
-                await stack.enter_async_context(answering_hooks(self._hosts, self._workers, self._label))
-            tasks.start_soon(self.watch_config)
-            yield
-            tasks.cancel_scope.cancel()
 
     async def watch_config(self) -> None:
         """Take up changes of the config for as long as the server runs, and tell clients of them."""
@@ -232,6 +229,7 @@ class MemslotServer(Server[Any]):
             try:
                 await self._workers.run(self._hosts.reload)
                 offer = await self._workers.run(self._look)
+                await self.warm_up()
             except Exception as error:  # whatever it is, clients must not lose the server that they have
                 said = str(error) if isinstance(error, MemslotError) else f"{type(error).__name__}: {error}"
                 warn(f"the config has changed and cannot be used, so the one before stays in use: {said}")
@@ -260,10 +258,12 @@ class MemslotServer(Server[Any]):
 
 
 @contextlib.asynccontextmanager
-async def _watching(server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
+async def _watching_config(server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
     assert isinstance(server, MemslotServer)
-    async with server.at_work():
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(server.watch_config)
         yield {}
+        tasks.cancel_scope.cancel()
 
 
 def _resource(note: MemoryItem) -> types.Resource:
