@@ -194,6 +194,7 @@ class Host:
             host_config=self.config,
             select_embedder=self.select_embedder,
             report=functools.partial(self._take_report, plugin.id),
+            find_memory=lambda: self._registries.memory if self._is_filled else self.memory,
         )
         try:
             hooks = self._runner.add(module, context, entry.hooks.timeout_ms if entry else None)

@@ -296,7 +296,7 @@ def by_export(host: Host) -> str:
 def by_anthropic_tool(host: Host) -> str:
     from memslot_anthropic_memory.tool import MemoryTool
 
-    tool = MemoryTool(host.config.workspace(host.agent_id, host.places))
+    tool = MemoryTool(host.memory)
     paths = ("/memories", "/memories/MEMORY.md", "/memories/memory/osprey.md", "/memories/memory/walrus.md")
     return "".join(
         text

@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from memslot import MemoryFiles
+
 from memslot_anthropic_memory.answer import Refused
-from memslot_anthropic_memory.paths import ROOT, TOP, Spot
+from memslot_anthropic_memory.paths import ROOT, Spot
 
 MAX_LINES = 999_999
 MAX_CHARS = 45_000
@@ -16,11 +18,11 @@ _AROUND = 2
 _UNITS = ("B", "K", "M", "G")
 
 
-def list_folder(workspace: Path, spot: Spot) -> str:
+def list_folder(files: MemoryFiles, spot: Spot) -> str:
     """The notes of a folder and of the folders in it, with their sizes."""
-    rows = list(_rows(spot.file, spot.shown, 1))
+    rows = list(_rows(spot.file, spot.shown, 1, files.suffix))
     if spot.is_root:
-        rows = [*_top_rows(workspace), *rows]
+        rows = [*_named_rows(files), *rows]
     whole = sum(size for size, _, level in rows if level == 1)
     lines = [f"{_human(whole)}\t{spot.shown}", *(f"{_human(size)}\t{shown}" for size, shown, _ in rows)]
     depth = "up to 2 levels deep"
@@ -28,14 +30,14 @@ def list_folder(workspace: Path, spot: Spot) -> str:
     return "\n".join([head, *lines])
 
 
-def _top_rows(workspace: Path) -> Iterator[tuple[int, str, int]]:
-    for name in TOP:
-        file = workspace / name
+def _named_rows(files: MemoryFiles) -> Iterator[tuple[int, str, int]]:
+    for name in files.named:
+        file = files.root / name
         if file.is_file() and not file.is_symlink():
             yield file.stat().st_size, f"{ROOT}/{name}", 1
 
 
-def _rows(folder: Path, shown: str, depth: int) -> Iterator[tuple[int, str, int]]:
+def _rows(folder: Path, shown: str, depth: int, suffix: str) -> Iterator[tuple[int, str, int]]:
     try:
         with os.scandir(folder) as listing:
             entries = sorted(listing, key=lambda entry: entry.name)
@@ -46,12 +48,12 @@ def _rows(folder: Path, shown: str, depth: int) -> Iterator[tuple[int, str, int]
             continue
         path = f"{shown}/{entry.name}"
         if entry.is_dir(follow_symlinks=False):
-            below = list(_rows(folder / entry.name, path, depth + 1))
+            below = list(_rows(folder / entry.name, path, depth + 1, suffix))
             size = sum(size for size, _, level in below if level == depth + 1)
             yield size, f"{path}/", depth
             if depth < 2:
                 yield from below
-        elif entry.name.endswith(".md"):
+        elif entry.name.endswith(suffix):
             yield entry.stat(follow_symlinks=False).st_size, path, depth
 
 

@@ -9,12 +9,11 @@ import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 
+from memslot import MemoryFiles
+
 from memslot_anthropic_memory.answer import Refused
 
 ROOT = "/memories"
-TOP = ("MEMORY.md", "USER.md")
-"""Notes that stand in the workspace itself."""
-FOLDER = "memory"
 MAX_DEPTH = 8
 _MAX_NAME_BYTES = 200
 _ENCODED = re.compile(r"%(?:2e|2f|5c|00|25)", re.IGNORECASE)
@@ -46,20 +45,18 @@ class Spot:
         raise Refused(f"Error: {self.shown} is neither a file nor a directory")
 
 
-def locate(workspace: Path, path: object) -> Spot:
+def locate(files: MemoryFiles, path: object) -> Spot:
     """The place that a path means; raises Refused for one that could lead anywhere else."""
     names = _names(path)
     if not names:
-        return Spot(ROOT, workspace / FOLDER)
+        return Spot(ROOT, files.root / files.folder)
     shown = "/".join((ROOT, *names))
-    if len(names) == 1 and names[0] in TOP:
-        parts = [names[0]]
-    elif names[0].casefold() in {name.casefold() for name in TOP}:
-        raise Refused(f"Error: the path {shown} is not allowed: the notes' names are {' and '.join(TOP)}")
-    else:
-        parts = [FOLDER, *names]
-    _refuse_detours(workspace, parts, shown)
-    return Spot(shown, workspace.joinpath(*parts))
+    is_named = len(names) == 1 and names[0] in files.named
+    if not is_named and names[0].casefold() in {name.casefold() for name in files.named}:
+        raise Refused(f"Error: the path {shown} is not allowed: the notes' names are {' and '.join(files.named)}")
+    found = files.path_of("/".join(names))
+    _refuse_detours(files.root, found.split("/"), shown)
+    return Spot(shown, files.root / found)
 
 
 def _names(path: object) -> list[str]:
@@ -97,9 +94,9 @@ def _fault(name: str) -> str | None:
     return "a part is too long" if size > _MAX_NAME_BYTES else None
 
 
-def _refuse_detours(workspace: Path, parts: list[str], shown: str) -> None:
+def _refuse_detours(root: Path, parts: list[str], shown: str) -> None:
     """Look at every part that is there: none may be a link, and each must be written as it is on disk."""
-    folder = workspace
+    folder = root
     for name in parts:
         try:
             with os.scandir(folder) as listing:
@@ -122,8 +119,8 @@ def _folded(name: str) -> str:
     return unicodedata.normalize("NFKC", name).casefold()
 
 
-def must_be_note(spot: Spot) -> None:
+def must_be_note(spot: Spot, suffix: str) -> None:
     """Refuse a name that the memory would not index."""
-    if not spot.shown.endswith(".md"):
+    if not spot.shown.endswith(suffix):
         stem = re.sub(r"\.[A-Za-z0-9]{1,5}$", "", spot.shown)
-        raise Refused(f"Error: notes are Markdown files; use {stem}.md instead of {spot.shown}")
+        raise Refused(f"Error: the names of notes end with {suffix}; use {stem}{suffix} instead of {spot.shown}")

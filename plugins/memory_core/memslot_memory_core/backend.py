@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Protocol
 from weakref import WeakValueDictionary
 
-from memslot import CanList, CanRead, CanRefresh, CanRemember, MemorySearch, PluginContext, real_path
+from memslot import CanKeepFiles, CanList, CanRead, CanRefresh, CanRemember, MemorySearch, PluginContext, real_path
 
 from memslot_memory_core.index.report import Progress, SyncReport
 from memslot_memory_core.manager import MemoryManager
@@ -17,7 +17,7 @@ from memslot_memory_core.place import Place
 from memslot_memory_core.searchable import Searchable
 
 
-class Backend(Searchable, CanRefresh, CanRead, CanList, CanRemember, Protocol):
+class Backend(Searchable, CanRefresh, CanRead, CanList, CanRemember, CanKeepFiles, Protocol):
     """The memory as tools, commands and hooks use it."""
 
     def sync(

@@ -6,26 +6,33 @@ import contextlib
 import logging
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-from memslot import MemslotError, note_lock, write_file
+from memslot import MemoryFiles, MemslotError, note_lock, write_file
 
 from memslot_adapters.langgraph.item import Stored, read_note
-from memslot_adapters.langgraph.item_paths import SUFFIX, folder_of, path_of
+from memslot_adapters.langgraph.item_paths import folder_name, note_name
 
 _FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 _log = logging.getLogger("memslot.adapters")
 
 
 class NoteFiles:
-    """The items below one workspace; any number of processes and threads may use them."""
+    """The items among a memory's note files. Processes and threads may share them."""
 
-    def __init__(self, workspace: Path) -> None:
-        self._workspace = workspace
+    def __init__(self, files: MemoryFiles) -> None:
+        self._files = files
+
+    def path_of(self, namespace: Sequence[str], key: str) -> str:
+        """The path of an item's note as the memory names it."""
+        return self._files.path_of(note_name(namespace, key, self._files.suffix))
+
+    def _file(self, namespace: Sequence[str], key: str) -> Path:
+        return self._files.root / self.path_of(namespace, key)
 
     def get(self, namespace: Sequence[str], key: str) -> Stored | None:
         """An item; a MemslotError where its note is there and cannot be read."""
-        file = self._workspace / path_of(namespace, key)
+        file = self._file(namespace, key)
         try:
             self._refuse_links(file)
             return self._read(file)
@@ -34,13 +41,13 @@ class NoteFiles:
 
     def below(self, namespace: Sequence[str]) -> Iterator[Stored]:
         """The items of a namespace and of those below it. A note that cannot be read is passed over with a warning."""
-        folder = self._workspace / folder_of(namespace)
+        folder = self._files.root / self._files.path_of(folder_name(namespace))
         try:
             self._refuse_links(folder)
         except MemslotError as error:
             _log.warning("%s", error)
             return
-        for file in _notes(str(folder)):
+        for file in _notes(str(folder), self._files.suffix):
             try:
                 stored = self._read(Path(file))
             except (OSError, ValueError) as error:
@@ -48,7 +55,7 @@ class NoteFiles:
                 continue
             if stored is None:
                 continue
-            if self._workspace / path_of(stored.namespace, stored.key) != Path(file):
+            if self._file(stored.namespace, stored.key) != Path(file):
                 _log.warning("%s is passed over: it says that it is another item", file)
                 continue
             yield stored
@@ -66,7 +73,7 @@ class NoteFiles:
     @contextlib.contextmanager
     def locked(self, items: Iterable[tuple[Sequence[str], str]]) -> Iterator[None]:
         """Be the only one who changes these items, each a namespace and a key; reading needs no lock."""
-        files = [self._workspace / path_of(namespace, key) for namespace, key in items]
+        files = [self._file(namespace, key) for namespace, key in items]
         for file in files:
             self._refuse_links(file)
         try:
@@ -77,7 +84,7 @@ class NoteFiles:
 
     def write(self, stored: Stored, note: bytes) -> None:
         """Put a note in its place in one step; after a crash at any moment it is the old or the new."""
-        file = self._workspace / path_of(stored.namespace, stored.key)
+        file = self._file(stored.namespace, stored.key)
         try:
             self._refuse_links(file)
             write_file(file, note)
@@ -86,7 +93,7 @@ class NoteFiles:
 
     def delete(self, namespace: Sequence[str], key: str) -> None:
         """Remove an item, and the folders that are empty without it."""
-        file = self._workspace / path_of(namespace, key)
+        file = self._file(namespace, key)
         try:
             self._refuse_links(file)
             file.unlink(missing_ok=True)
@@ -100,18 +107,13 @@ class NoteFiles:
 
     def _refuse_links(self, file: Path) -> None:
         for each in (file, *file.parents):
-            if each == self._workspace:
+            if each == self._files.root:
                 return
             if each.is_symlink():
                 raise MemslotError(f"{each} is a link, and the store follows none; replace it by what it leads to")
 
 
-def shown_path(stored: Stored) -> str:
-    """An item's path as the memory names it."""
-    return str(PurePosixPath(path_of(stored.namespace, stored.key)))
-
-
-def _notes(folder: str) -> Iterator[str]:
+def _notes(folder: str, suffix: str) -> Iterator[str]:
     try:
         with os.scandir(folder) as listing:
             entries = sorted(listing, key=lambda entry: entry.name)
@@ -121,7 +123,7 @@ def _notes(folder: str) -> Iterator[str]:
         _log.warning("%s is passed over: %s", folder, error.strerror or error)
         return
     for entry in entries:
-        if entry.is_file(follow_symlinks=False) and entry.name.endswith(SUFFIX):
+        if entry.is_file(follow_symlinks=False) and entry.name.endswith(suffix):
             yield entry.path
         elif entry.is_dir(follow_symlinks=False):
-            yield from _notes(entry.path)
+            yield from _notes(entry.path, suffix)

@@ -1,4 +1,4 @@
-"""Which file of the notes holds an item of the store."""
+"""Which note holds an item of the store."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ import functools
 import hashlib
 import re
 from collections.abc import Sequence
-from pathlib import PurePosixPath
 
 from memslot import MemslotError
 
-FOLDER = PurePosixPath("memory/store")
-"""Below the workspace."""
-SUFFIX = ".md"
+FOLDER = "store"
+"""Name of the folder of notes that holds the items."""
 MAX_DEPTH = 16
 _LONGEST = 100
 _READABLE = 60
@@ -22,16 +20,16 @@ _PLAIN = re.compile(rb"[a-z0-9_-]")
 _TAKEN = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d|node_modules|venv|__pycache__)")
 
 
-def path_of(namespace: Sequence[str], key: str) -> PurePosixPath:
-    """Where an item stands in the workspace; no two items stand in one place, whatever their names are."""
-    return folder_of(namespace) / f"{encode(key)}{SUFFIX}"
+def note_name(namespace: Sequence[str], key: str, suffix: str) -> str:
+    """The name of an item's note; no two items share one, whatever they are called."""
+    return f"{folder_name(namespace)}/{encode(key)}{suffix}"
 
 
-def folder_of(namespace: Sequence[str]) -> PurePosixPath:
-    """Where the items of a namespace stand, and the namespaces below it."""
+def folder_name(namespace: Sequence[str]) -> str:
+    """The folder of notes with the items of a namespace and of those below it."""
     if len(namespace) > MAX_DEPTH:
         raise MemslotError(f"a namespace has at most {MAX_DEPTH} labels, this one has {len(namespace)}")
-    return FOLDER.joinpath(*(encode(label) for label in namespace))
+    return "/".join([FOLDER, *(encode(label) for label in namespace)])
 
 
 @functools.lru_cache(maxsize=4096)
