@@ -282,7 +282,7 @@ def by_mcp(host: Host) -> str:
 
 
 def by_hooks(host: Host) -> str:
-    from memslot_mcp_server.hooks.answers import at_session_start, before_prompt
+    from memslot_mcp_server.hooks.events import at_session_start, before_prompt
     from memslot_mcp_server.hooks.payload import Payload
 
     payload = Payload(session_id="claude-code-1", prompt="what is the codename of the project?")

@@ -1,4 +1,4 @@
-"""How the memory tool shows folders and files."""
+"""Folder listings and file views of the memory tool."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from memslot import MemoryFiles
 
 from memslot_anthropic_memory.answer import Refused
-from memslot_anthropic_memory.paths import ROOT, Spot
+from memslot_anthropic_memory.paths import ROOT, NotePath
 
 MAX_LINES = 999_999
 MAX_CHARS = 45_000
@@ -18,8 +18,8 @@ _AROUND = 2
 _UNITS = ("B", "K", "M", "G")
 
 
-def list_folder(files: MemoryFiles, spot: Spot) -> str:
-    """The notes of a folder and of the folders in it, with their sizes."""
+def list_folder(files: MemoryFiles, spot: NotePath) -> str:
+    """List a folder's notes two levels deep, with sizes."""
     rows = list(_rows(spot.file, spot.shown, 1, files.suffix))
     if spot.is_root:
         rows = [*_named_rows(files), *rows]
@@ -67,7 +67,7 @@ def _human(size: int) -> str:
 
 
 def show_file(shown: str, lines: Sequence[str], view_range: Any) -> str:
-    """A note's lines with their numbers; what is more than a model should read at once is cut, and said."""
+    """A note's lines with numbers, truncated to what a model should read at once."""
     if len(lines) > MAX_LINES:
         raise Refused(f"File {shown} exceeds maximum line limit of {MAX_LINES:,} lines.")
     first, last = _checked_range(view_range, len(lines))
@@ -78,14 +78,16 @@ def show_file(shown: str, lines: Sequence[str], view_range: Any) -> str:
         room -= len(line) + 1
         if room < 0:
             following = first + len(kept)
-            kept.append(f"[cut here; go on with view_range [{following}, -1]]" if kept else f"{line[:MAX_CHARS]}[cut]")
+            kept.append(
+                f"[truncated; continue with view_range [{following}, -1]]" if kept else f"{line[:MAX_CHARS]}[truncated]"
+            )
             break
         kept.append(line)
     return "\n".join([f"Here's the content of {shown} with line numbers:", *kept])
 
 
 def show_around(lines: Sequence[str], first: int, last: int) -> str:
-    """The lines around those that changed, counted from 0, with their numbers."""
+    """The lines around a change, with numbers; `first` and `last` count from 0."""
     start = max(0, first - _AROUND)
     return "\n".join(number(lines[start : last + _AROUND + 1], start + 1))[:MAX_CHARS]
 
@@ -95,7 +97,7 @@ def number(lines: Sequence[str], first: int) -> list[str]:
 
 
 def split_lines(text: str) -> list[str]:
-    """The lines of a text; one that ends with a line end has no empty line behind it."""
+    """The lines of a text, without an empty one after a final newline."""
     lines = text.split("\n")
     return lines[:-1] if lines[-1] == "" else lines
 
@@ -104,7 +106,7 @@ def _checked_range(view_range: Any, count: int) -> tuple[int, int]:
     if view_range is None:
         return 1, count
     if not isinstance(view_range, list | tuple) or [type(each) for each in view_range] != [int, int]:
-        raise Refused("Error: `view_range` is a list of two line numbers")
+        raise Refused("Error: `view_range` must be two line numbers")
     first: int = view_range[0]
     last: int = max(1, count) if view_range[1] == -1 else view_range[1]
     if not 1 <= first <= max(1, count) or last < first:

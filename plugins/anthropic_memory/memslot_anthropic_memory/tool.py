@@ -26,7 +26,7 @@ from memslot import (
 from memslot_anthropic_memory.answer import MemoryAnswer, Refused
 from memslot_anthropic_memory.display import list_folder, show_around, show_file, split_lines
 from memslot_anthropic_memory.note_files import locked, read_text, write_text
-from memslot_anthropic_memory.paths import Spot, locate, must_be_note
+from memslot_anthropic_memory.paths import NotePath, locate, must_be_note
 
 COMMANDS = ("view", "create", "str_replace", "insert", "delete", "rename")
 MAX_TEXT_CHARS = 1_000_000
@@ -49,30 +49,30 @@ class MemoryTool:
         self._files = replace(files, root=Path(os.path.realpath(files.root.expanduser())))
 
     def handle(self, command: Mapping[str, Any]) -> MemoryAnswer:
-        """Carry out a command, as it comes in a tool_use block's `input`. Never raises for what a model sent."""
+        """Carry out a command, the `input` of a tool_use block. Never raises for what a model sent."""
         try:
             return MemoryAnswer(self._carry_out(command))
         except Refused as refusal:
             return MemoryAnswer(str(refusal), is_error=True)
         except OSError as error:
-            return MemoryAnswer(f"Error: the notes cannot be used: {error.strerror or error}", is_error=True)
+            return MemoryAnswer(f"Error: cannot access the notes: {error.strerror or error}", is_error=True)
 
     def _carry_out(self, command: Mapping[str, Any]) -> str:
         if not isinstance(command, Mapping):
-            raise Refused("Error: a command is an object")
+            raise Refused("Error: a command must be an object")
         name = command.get("command")
         if name == "view":
             return self._view(command)
         if name not in COMMANDS:
-            raise Refused(f"Error: `command` is one of {', '.join(COMMANDS)}")
+            raise Refused(f"Error: `command` must be one of {', '.join(COMMANDS)}")
         for _ in range(_ATTEMPTS):  # the lock keeps out other writers of notes, not a person's editor
             with contextlib.suppress(FileChangedError):
                 return self._change(name, command) + _redaction_notice(command)
         raise Refused("Error: the note is being changed by another process; try again")
 
     @contextlib.contextmanager
-    def _changing(self, *spots: Spot) -> Iterator[None]:
-        """Be the only one who changes these notes, and tell the memory when they are changed."""
+    def _changing(self, *spots: NotePath) -> Iterator[None]:
+        """Lock these notes for a change, then tell the memory of it."""
         with locked(*spots):
             yield
         self._memory.files_changed(*(spot.file.relative_to(self._files.root).as_posix() for spot in spots))
@@ -93,7 +93,7 @@ class MemoryTool:
             return list_folder(self._files, spot)
         if kind is None or not spot.shown.endswith(self._files.suffix):
             raise Refused(f"The path {spot.shown} does not exist. Please provide a valid path.")
-        # As many lines as the note has: a model gives their numbers back to say where to insert.
+        # Redaction must keep the line count: the model uses line numbers to insert.
         lines = redact_lines(split_lines(_plain(read_text(spot.file, spot.shown))))
         return show_file(spot.shown, lines, command.get("view_range"))
 
@@ -103,7 +103,7 @@ class MemoryTool:
         if spot.is_root or spot.kind() is not None:
             raise Refused(f"Error: File {spot.shown} already exists")
         must_be_note(spot, self._files.suffix)
-        self._refuse_file_on_the_way(spot)
+        self._refuse_file_as_parent(spot)
         with self._changing(spot):
             write_text(spot.file, text, spot.shown, expected=None)
         return f"File created successfully at: {spot.shown}"
@@ -114,7 +114,7 @@ class MemoryTool:
         with self._changing(spot):
             return self._replace_in(spot, command)
 
-    def _replace_in(self, spot: Spot, command: Mapping[str, Any]) -> str:
+    def _replace_in(self, spot: NotePath, command: Mapping[str, Any]) -> str:
         content, newline, stamp = _open(spot)
         old, new = _text(command, "old_str").replace("\r\n", "\n"), _cleaned(command, "new_str", or_empty=True)
         count = content.count(old) if old else 0
@@ -138,7 +138,7 @@ class MemoryTool:
         with self._changing(spot):
             return self._insert_in(spot, command)
 
-    def _insert_in(self, spot: Spot, command: Mapping[str, Any]) -> str:
+    def _insert_in(self, spot: NotePath, command: Mapping[str, Any]) -> str:
         content, newline, stamp = _open(spot)
         lines, place = split_lines(content), command.get("insert_line")
         added = _cleaned(command, "insert_text")
@@ -179,28 +179,28 @@ class MemoryTool:
             must_be_note(new, self._files.suffix)
         elif new.shown.endswith(self._files.suffix) or f"{new.shown}/".startswith(f"{old.shown}/"):
             raise Refused(f"Error: the directory {old.shown} cannot become {new.shown}")
-        self._refuse_file_on_the_way(new)
+        self._refuse_file_as_parent(new)
         with self._changing(old, new):
             _refuse_taken(new)
             old.file.rename(new.file)
         return f"Successfully renamed {old.shown} to {new.shown}"
 
-    def _locate_note(self, command: Mapping[str, Any], missing: str) -> Spot:
+    def _locate_note(self, command: Mapping[str, Any], missing: str) -> NotePath:
         spot = locate(self._files, command.get("path"))
         if spot.kind() != "file" or not spot.shown.endswith(self._files.suffix):
             raise Refused(missing.format(spot.shown))
         return spot
 
-    def _refuse_file_on_the_way(self, spot: Spot) -> None:
+    def _refuse_file_as_parent(self, spot: NotePath) -> None:
         for folder in spot.file.parents:
             if folder == self._files.root:
                 return
             if folder.exists() and not folder.is_dir():
-                raise Refused(f"Error: a part of {spot.shown} is a file, not a directory")
+                raise Refused(f"Error: a parent of {spot.shown} is a file, not a directory")
 
 
-def _open(spot: Spot) -> tuple[str, str, FileStamp | None]:
-    """A note's text with plain line ends, the line end it uses, and what it is known by."""
+def _open(spot: NotePath) -> tuple[str, str, FileStamp | None]:
+    """A note's text with \\n newlines, its own newline, and its stamp."""
     stamp = file_stamp(spot.file)
     text = read_text(spot.file, spot.shown)
     return _plain(text), "\r\n" if "\r\n" in text else "\n", stamp
@@ -213,7 +213,7 @@ def _redaction_notice(command: Mapping[str, Any]) -> str:
     return ""
 
 
-def _refuse_taken(spot: Spot) -> None:
+def _refuse_taken(spot: NotePath) -> None:
     if spot.kind() is not None:
         raise Refused(f"Error: The destination {spot.shown} already exists")
 
@@ -231,12 +231,12 @@ def _text(command: Mapping[str, Any], key: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise Refused(f"Error: `{key}` is not text: it holds half of a surrogate pair") from None
+        raise Refused(f"Error: `{key}` is not text: it has a lone surrogate") from None
     return value
 
 
 def _cleaned(command: Mapping[str, Any], key: str, *, or_empty: bool = False) -> str:
-    """A text to be written: without secrets, and without what was recalled from memory before."""
+    """A text to write, without secrets and recalled memories."""
     if or_empty and command.get(key) is None:
         return ""
     return _plain(redact(strip_recalled(_text(command, key))))
@@ -250,8 +250,8 @@ def _lines_of(content: str, wanted: str) -> list[int]:
     return numbers
 
 
-def _refuse_other_files(spot: Spot, suffix: str) -> None:
-    """A folder that holds more than the notes that a model can see is not its to delete."""
+def _refuse_other_files(spot: NotePath, suffix: str) -> None:
+    """Refuse to delete a folder with files that the model cannot see."""
     for folder, folders, files in os.walk(spot.file):
         names = [name for name in files if not name.endswith(suffix)]
         names += [name for name in folders if (Path(folder) / name).is_symlink() or name == "node_modules"]

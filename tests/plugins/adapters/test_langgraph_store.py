@@ -31,7 +31,7 @@ from langgraph.store.base import (
 from langgraph.store.memory import InMemoryStore
 from memslot import Host, MemslotError
 from memslot_adapters.langgraph import MemoryStore
-from memslot_adapters.langgraph.item_paths import encode, note_name
+from memslot_adapters.langgraph.item_files import encode, note_name
 
 from tests.plugins.adapters.conftest import OpenHost
 
@@ -287,7 +287,7 @@ class TestBatches:
         assert [item.key for item in store.search(ANA)] == ["b"]
 
     def test_an_operation_nobody_knows(self, store: MemoryStore) -> None:
-        with pytest.raises(ValueError, match="no operation of type"):
+        with pytest.raises(ValueError, match="unknown operation"):
             store.batch([("put",)])  # type: ignore[list-item]
 
     def test_the_async_methods_do_the_same(self, store: MemoryStore) -> None:
@@ -377,9 +377,9 @@ class TestFiles:
         (folder / "users" / "ben").symlink_to(outside)
         (folder / "users" / "ana" / "pet.md").symlink_to(outside / "pet.md")
         for namespace, key in ((("users", "ben"), "k"), (ANA, "pet")):
-            with pytest.raises(MemslotError, match="is a link"):
+            with pytest.raises(MemslotError, match="is a symbolic link"):
                 store.put(namespace, key, {})
-            with pytest.raises(MemslotError, match="is a link"):
+            with pytest.raises(MemslotError, match="is a symbolic link"):
                 store.get(namespace, key)
         assert [item.key for item in store.search(())] == ["food"]
         assert store.search(("users", "ben")) == []

@@ -109,12 +109,12 @@ class TestHooksBesideAServer:
 
     def test_a_server_of_another_memory_says_nothing(self, tmp_path: Path) -> None:
         """Two memories may have sockets of the same name."""
-        own, other = hook_client.Meant("/a", "", "/p"), hook_client.Meant("/b", "", "/p")
+        own, other = hook_client.MemoryAddress("/a", "", "/p"), hook_client.MemoryAddress("/b", "", "/p")
 
         async def main() -> list[bytes | None]:
             with HostOpener(tmp_path) as open_host:
                 host = open_host(InlinePlugin(Chatty()), config={"plugins": {"slots": {"memory": "none"}}})
-                answers = hook_socket._Answers(Hosts(lambda: host), Workers(), own)
+                answers = hook_socket._HookServer(Hosts(lambda: host), Workers(), own)
                 payload = json.dumps({"session_id": "a", "prompt": "hello there"}).encode()
                 requests = [
                     own.line() + b"\0prompt\0" + payload,

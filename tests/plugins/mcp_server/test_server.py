@@ -276,7 +276,7 @@ class TestRecall:
             return [(await client.get_prompt("recall", query)).messages[0].content.text for _ in range(2)]
 
         first, second = ask(work)
-        assert first == second == "zebra crossings in Lisbon\n\n(Nothing in memory fits this.)"
+        assert first == second == "zebra crossings in Lisbon\n\n(Nothing relevant in memory.)"
 
     @pytest.mark.parametrize("arguments", [None, {}, {"query": "  "}, {"query": "x" * 10_001}])
     def test_without_a_query_is_an_error(self, ask: Any, arguments: dict[str, str] | None) -> None:

@@ -1,4 +1,4 @@
-"""A store of LangGraph whose items are notes of the agent."""
+"""A LangGraph store whose items are notes of the agent."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from langgraph.store.base import (
 )
 from memslot import CanKeepFiles, CanRefresh, Host, MemslotError, search_memory
 
-from memslot_adapters.langgraph.files import NoteFiles
 from memslot_adapters.langgraph.filters import fits, matches
 from memslot_adapters.langgraph.item import Stored
-from memslot_adapters.memory_run import to_the_end
+from memslot_adapters.langgraph.item_files import NoteFiles
+from memslot_adapters.memory_run import run_to_completion
 
 _RANKED = 200
-"""How many passages the memory is asked for; it ranks all notes, and the namespace is looked at afterwards."""
+"""Passages to ask the memory for; it ranks all notes, and namespaces are filtered afterwards."""
 _log = logging.getLogger("memslot.adapters")
 
 
@@ -51,12 +51,12 @@ class MemoryStore(BaseStore):
         self._warned: set[str] = set()
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Do several things at once: all that is read is as it was before what is written."""
+        """Carry out several operations; reads see the state before the writes."""
         listed = list(ops)
         for op in listed:
             validate_op_namespace(op)
         results = [self._look(op) for op in listed]
-        # The last word on an item counts.
+        # The last write to an item wins.
         puts = {(op.namespace, op.key): op for op in listed if isinstance(op, PutOp)}
         if puts:
             with self._files.locked(puts):
@@ -65,10 +65,10 @@ class MemoryStore(BaseStore):
         return results
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """The async twin of batch; it waits in a worker thread. What is written is written, also for who is gone."""
+        """The async twin of batch, in a worker thread. Writes finish even if the caller is cancelled."""
         listed = list(ops)
         if any(isinstance(op, PutOp) for op in listed):
-            return await to_the_end(self.batch, listed)
+            return await run_to_completion(self.batch, listed)
         return await asyncio.to_thread(self.batch, listed)
 
     # Writing
@@ -107,7 +107,7 @@ class MemoryStore(BaseStore):
             return self._list_namespaces(op)
         if isinstance(op, PutOp):
             return None
-        raise ValueError(f"a store has no operation of type {type(op).__name__}")
+        raise ValueError(f"unknown operation: {type(op).__name__}")
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
         found = [stored for stored in self._files.below(op.namespace_prefix) if fits(stored.value, op.filter)]
@@ -121,7 +121,7 @@ class MemoryStore(BaseStore):
         return None if stored.index is False else scores.get(self._files.path_of(stored.namespace, stored.key))
 
     def _scores(self, query: str) -> dict[str, float]:
-        """How well notes fit, by their path: of each the passage that fits best."""
+        """Each note's best score, by path."""
         if isinstance(self._memory, CanRefresh):
             self._memory.refresh()
         outcome = search_memory(self._memory, query, max_results=_RANKED, min_score=0.0)

@@ -15,21 +15,21 @@ DEFAULT_PORT = 8377
 
 def make_mcp_command(ctx: PluginContext) -> click.Group:
     @click.group(name="mcp", invoke_without_command=True)
-    @click.option("--http", "over_http", is_flag=True, help="Serve over HTTP, for clients of this machine.")
+    @click.option("--http", "over_http", is_flag=True, help="Serve over HTTP to clients on this machine.")
     @click.option(
         "--port",
         type=click.IntRange(0, 65535),
         default=DEFAULT_PORT,
         show_default=True,
-        help="The port, with --http; 0 takes a free one.",
+        help="Port for --http; 0 picks a free one.",
     )
-    @click.option("--new-token", is_flag=True, help="With --http: make another token; the one before is void.")
+    @click.option("--new-token", is_flag=True, help="With --http: make a new token; the old one no longer works.")
     @click.pass_context
     def mcp(click_ctx: click.Context, over_http: bool, port: int, new_token: bool) -> None:
         """Serve the agent's tools, notes and recall to MCP clients.
 
-        Without options it speaks over stdin and stdout, as clients start it, and ends when stdin is closed. With
-        --http it serves any number of clients of this machine, each of which must send the token.
+        By default it talks over stdin and stdout, as clients start it, and ends when stdin closes. With --http it
+        serves any number of clients on this machine, each of which must send the token.
 
         \b
         Examples:
@@ -40,7 +40,7 @@ def make_mcp_command(ctx: PluginContext) -> click.Group:
         if click_ctx.invoked_subcommand is not None:
             return
         if new_token and not over_http:
-            raise click.UsageError("--new-token is for --http")
+            raise click.UsageError("--new-token needs --http")
         load = functools.partial(_load, ctx.agent_id)
         label = str(click_ctx.find_root().params.get("agent") or "")
         if over_http:
@@ -85,7 +85,7 @@ def _serve_http(ctx: PluginContext, load: functools.partial[Host], label: str, p
     token, is_new = read_or_make_token(folder, fresh=new_token)
     click.echo(f"http://{ADDRESS}:{listener.getsockname()[1]}{PATH}")
     if is_new:
-        click.echo(f"Token (shown this once, kept in {folder / TOKEN_FILE}): {token}", err=True)
+        click.echo(f"Token (shown only once, stored in {folder / TOKEN_FILE}): {token}", err=True)
     else:
         click.echo(f"The token is in {folder / TOKEN_FILE}", err=True)
     from memslot_mcp_server.server.http import serve

@@ -1,1 +1,1 @@
-"""What a host offers, told in the Model Context Protocol."""
+"""The MCP server and its transports."""

@@ -33,7 +33,7 @@ from memslot_mcp_server.server.workers import Workers
 WATCH_SECONDS = 1.0
 PAGE = 200
 REMEMBERED_CLIENTS = 128
-"""Clients of the handshake versions that hear of changes; the ones that came last, since none says goodbye."""
+"""Most clients of the handshake versions to notify of changes; they do not sign off, so the oldest are dropped."""
 RECALL = "recall"
 MAX_PROMPT_CHARS = 10_000
 _NOTIFY_SECONDS = 5.0
@@ -44,7 +44,7 @@ Context = ServerRequestContext[Any, Any]
 
 @dataclass(frozen=True)
 class Offer:
-    """What a host gives to clients, to be compared with what it gave before."""
+    """What a host offers to clients; comparing two tells whether it has changed."""
 
     tools: tuple[dict[str, Any], ...]
     instructions: str
@@ -57,7 +57,7 @@ class Offer:
 
 
 class MemslotServer(Server[Any]):
-    """Answers for one host; the config may change while clients are connected."""
+    """Serves one agent's host; the config may change while clients are connected."""
 
     def __init__(self, hosts: Hosts, workers: Workers) -> None:
         with hosts.borrow() as host:
@@ -91,7 +91,7 @@ class MemslotServer(Server[Any]):
         experimental_capabilities: dict[str, dict[str, Any]] | None = None,
         extensions: dict[str, dict[str, Any]] | None = None,
     ) -> InitializationOptions:
-        """The SDK asks without options over HTTP, and would then deny that lists can change."""
+        """Announce that lists can change: over HTTP the SDK passes no options, and would deny it."""
         changing = NotificationOptions(prompts_changed=True, resources_changed=True, tools_changed=True)
         return super().create_initialization_options(
             notification_options or changing, experimental_capabilities, extensions
@@ -149,7 +149,7 @@ class MemslotServer(Server[Any]):
             name="note",
             title="A note or a conversation",
             uri_template=TEMPLATE,
-            description="Whatever the memory's search finds can be read by its path.",
+            description="Anything that the memory's search finds, by its path.",
             mime_type="text/markdown",
         )
         return types.ListResourceTemplatesResult(resource_templates=[template] if self.offer.has_notes else [])
@@ -175,7 +175,7 @@ class MemslotServer(Server[Any]):
         prompt = types.Prompt(
             name=RECALL,
             title="Recall",
-            description="What the memory holds about something, put before it as an agent would be given it.",
+            description="A question with what the memory recalls about it, as an agent would see it.",
             arguments=[
                 types.PromptArgument(name="query", description="What to recall, in plain words.", required=True)
             ],
@@ -197,9 +197,9 @@ class MemslotServer(Server[Any]):
     def _recall(self, query: str) -> str:
         with self._hosts.borrow() as host:
             session = self._session(host)
-            host.run("", session=session)  # what belongs to the beginning of a conversation is no answer to the query
+            host.run("", session=session)  # take what plugins say once, at the start
             with host.run(query, session=session) as run:
-                return run.prompt if run.context else f"{query}\n\n(Nothing in memory fits this.)"
+                return run.prompt if run.context else f"{query}\n\n(Nothing relevant in memory.)"
 
     # Upkeep
 
@@ -218,7 +218,7 @@ class MemslotServer(Server[Any]):
         self._clients.append(ctx.session)
 
     async def watch_config(self) -> None:
-        """Take up changes of the config for as long as the server runs, and tell clients of them."""
+        """Reload the host when the config changes, and notify clients."""
         seen = config_stamp()
         while True:
             await anyio.sleep(WATCH_SECONDS)
@@ -230,9 +230,9 @@ class MemslotServer(Server[Any]):
                 await self._workers.run(self._hosts.reload)
                 offer = await self._workers.run(self._look)
                 await self.warm_up()
-            except Exception as error:  # whatever it is, clients must not lose the server that they have
+            except Exception as error:  # clients must not lose their server
                 said = str(error) if isinstance(error, MemslotError) else f"{type(error).__name__}: {error}"
-                warn(f"the config has changed and cannot be used, so the one before stays in use: {said}")
+                warn(f"the config has changed but cannot be used, so the previous one stays in use: {said}")
                 continue
             await self._take_up(offer)
 
@@ -252,7 +252,7 @@ class MemslotServer(Server[Any]):
                 with anyio.fail_after(_NOTIFY_SECONDS):
                     await client.send_tool_list_changed()
                     await client.send_resource_list_changed()
-            except Exception:  # it is gone, or does not listen
+            except Exception:  # the client is gone, or does not read
                 with contextlib.suppress(ValueError):
                     self._clients.remove(client)
 
@@ -277,12 +277,12 @@ def _page_start(cursor: str | None) -> int:
     if cursor is None:
         return 0
     if not cursor.isascii() or not cursor.isdigit() or len(cursor) > 9:
-        raise MCPError(types.INVALID_PARAMS, "the cursor is not one that this server gave")
+        raise MCPError(types.INVALID_PARAMS, "unknown cursor")
     return int(cursor)
 
 
 def _sendable(result: ToolResult) -> dict[str, Any] | None:
-    """A result's data, where the protocol can carry it beside the text."""
+    """A result's data, if the protocol can carry it."""
     if result.is_error or not isinstance(result.data, dict):
         return None
     try:
@@ -293,5 +293,5 @@ def _sendable(result: ToolResult) -> dict[str, Any] | None:
 
 
 def _plain(text: str) -> str:
-    """Text that can be sent: a lone surrogate cannot."""
+    """Text without lone surrogates, which cannot be sent."""
     return text.encode("utf-8", "replace").decode("utf-8")

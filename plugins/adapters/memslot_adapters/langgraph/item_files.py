@@ -1,18 +1,29 @@
-"""The notes of the store on disk: one writer at a time, never half of one, and nothing behind a link."""
+"""The store's items as note files: one writer at a time, written atomically, links refused."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
+import hashlib
 import logging
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from memslot import MemoryFiles, MemslotError, note_lock, write_file
 
 from memslot_adapters.langgraph.item import Stored, read_note
-from memslot_adapters.langgraph.item_paths import folder_name, note_name
 
+FOLDER = "store"
+"""Name of the folder of notes that holds the items."""
+MAX_DEPTH = 16
+_LONGEST = 100
+_READABLE = 60
+# Lower case only, for case-insensitive file systems; no dot, so that a label is never an item's file name.
+_PLAIN = re.compile(rb"[a-z0-9_-]")
+# Reserved on Windows, or folders that are never searched for notes.
+_TAKEN = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d|node_modules|venv|__pycache__)")
 _FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 _log = logging.getLogger("memslot.adapters")
 
@@ -31,7 +42,7 @@ class NoteFiles:
         return self._files.root / self.path_of(namespace, key)
 
     def get(self, namespace: Sequence[str], key: str) -> Stored | None:
-        """An item; a MemslotError where its note is there and cannot be read."""
+        """An item; raises a MemslotError if its note cannot be read."""
         file = self._file(namespace, key)
         try:
             self._refuse_links(file)
@@ -40,7 +51,7 @@ class NoteFiles:
             raise MemslotError(f"{file} cannot be read as an item: {error}") from None
 
     def below(self, namespace: Sequence[str]) -> Iterator[Stored]:
-        """The items of a namespace and of those below it. A note that cannot be read is passed over with a warning."""
+        """The items of a namespace and those below it; unreadable notes are skipped with a warning."""
         folder = self._files.root / self._files.path_of(folder_name(namespace))
         try:
             self._refuse_links(folder)
@@ -51,12 +62,12 @@ class NoteFiles:
             try:
                 stored = self._read(Path(file))
             except (OSError, ValueError) as error:
-                _log.warning("%s is passed over: %s", file, error)
+                _log.warning("%s is skipped: %s", file, error)
                 continue
             if stored is None:
                 continue
             if self._file(stored.namespace, stored.key) != Path(file):
-                _log.warning("%s is passed over: it says that it is another item", file)
+                _log.warning("%s is skipped: it names another item", file)
                 continue
             yield stored
 
@@ -72,7 +83,7 @@ class NoteFiles:
 
     @contextlib.contextmanager
     def locked(self, items: Iterable[tuple[Sequence[str], str]]) -> Iterator[None]:
-        """Be the only one who changes these items, each a namespace and a key; reading needs no lock."""
+        """Lock these items, each a namespace and a key, for writing."""
         files = [self._file(namespace, key) for namespace, key in items]
         for file in files:
             self._refuse_links(file)
@@ -83,7 +94,7 @@ class NoteFiles:
             raise MemslotError(f"{files[0]} could not be written: {error.strerror or error}") from None
 
     def write(self, stored: Stored, note: bytes) -> None:
-        """Put a note in its place in one step; after a crash at any moment it is the old or the new."""
+        """Write a note atomically."""
         file = self._file(stored.namespace, stored.key)
         try:
             self._refuse_links(file)
@@ -92,7 +103,7 @@ class NoteFiles:
             raise MemslotError(f"{file} could not be written: {error.strerror or error}") from None
 
     def delete(self, namespace: Sequence[str], key: str) -> None:
-        """Remove an item, and the folders that are empty without it."""
+        """Remove an item, and folders that become empty."""
         file = self._file(namespace, key)
         try:
             self._refuse_links(file)
@@ -110,7 +121,7 @@ class NoteFiles:
             if each == self._files.root:
                 return
             if each.is_symlink():
-                raise MemslotError(f"{each} is a link, and the store follows none; replace it by what it leads to")
+                raise MemslotError(f"{each} is a symbolic link, which is not followed; replace it with its target")
 
 
 def _notes(folder: str, suffix: str) -> Iterator[str]:
@@ -120,10 +131,36 @@ def _notes(folder: str, suffix: str) -> Iterator[str]:
     except (FileNotFoundError, NotADirectoryError):
         return
     except OSError as error:
-        _log.warning("%s is passed over: %s", folder, error.strerror or error)
+        _log.warning("%s is skipped: %s", folder, error.strerror or error)
         return
     for entry in entries:
         if entry.is_file(follow_symlinks=False) and entry.name.endswith(suffix):
             yield entry.path
         elif entry.is_dir(follow_symlinks=False):
             yield from _notes(entry.path, suffix)
+
+
+def note_name(namespace: Sequence[str], key: str, suffix: str) -> str:
+    """The name of an item's note; no two items share one, whatever they are called."""
+    return f"{folder_name(namespace)}/{encode(key)}{suffix}"
+
+
+def folder_name(namespace: Sequence[str]) -> str:
+    """The folder of notes with the items of a namespace and of those below it."""
+    if len(namespace) > MAX_DEPTH:
+        raise MemslotError(f"a namespace has at most {MAX_DEPTH} labels, this one has {len(namespace)}")
+    return "/".join([FOLDER, *(encode(label) for label in namespace)])
+
+
+@functools.lru_cache(maxsize=4096)
+def encode(name: str) -> str:
+    """Encode a name for a path: special bytes as %xx, long names as a prefix and a hash."""
+    data = name.encode("utf-8", "surrogatepass")
+    coded = "".join(chr(byte) if _PLAIN.match(bytes([byte])) else f"%{byte:02x}" for byte in data)
+    if _TAKEN.fullmatch(coded):
+        coded = f"%{data[0]:02x}{coded[1:]}"
+    if not coded:
+        return "~"
+    if len(coded) <= _LONGEST:
+        return coded
+    return f"{coded[:_READABLE]}~{hashlib.sha256(data).hexdigest()[:32]}"
