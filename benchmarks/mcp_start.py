@@ -1,4 +1,4 @@
-"""CPU time of `memslot mcp` before its first answer, as a ratio to importing the protocol's types.
+"""CPU time of `memslot mcp` up to its first answer and up to its tools, as ratios to importing the protocol's types.
 
     python benchmarks/mcp_start.py [rounds]
 
@@ -21,6 +21,8 @@ HELLO = {
     "method": "initialize",
     "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "b", "version": "1"}},
 }
+READY = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+LIST_TOOLS = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
 
 
 def cpu_of(pid: int) -> float:
@@ -28,18 +30,26 @@ def cpu_of(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def server_seconds(home: str) -> float:
-    """CPU seconds when the answer to `initialize` is there."""
+def server_seconds(home: str) -> tuple[float, float]:
+    """CPU seconds when the answer to `initialize` is there, and when the tools are."""
     pipe = subprocess.PIPE
     command = [sys.executable, "-m", "memslot", "mcp"]
     env = {**os.environ, "MEMSLOT_HOME": home}
     with subprocess.Popen(command, env=env, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL) as server:
         assert server.stdin is not None
         assert server.stdout is not None
-        server.stdin.write(json.dumps(HELLO).encode() + b"\n")
+        server.stdin.write(_line(HELLO))
         server.stdin.flush()
         assert b"serverInfo" in server.stdout.readline()
-        return cpu_of(server.pid)
+        first = cpu_of(server.pid)
+        server.stdin.write(_line(READY) + _line(LIST_TOOLS))
+        server.stdin.flush()
+        assert b"memory_search" in server.stdout.readline()
+        return first, cpu_of(server.pid)
+
+
+def _line(message: dict[str, object]) -> bytes:
+    return json.dumps(message).encode() + b"\n"
 
 
 def import_seconds() -> float:
@@ -52,9 +62,13 @@ def import_seconds() -> float:
 def main() -> None:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     with tempfile.TemporaryDirectory() as home:
-        server = min(server_seconds(home) for _ in range(rounds))
+        figures = [server_seconds(home) for _ in range(rounds)]
         types = min(import_seconds() for _ in range(rounds))
-    print(f"first answer {server:.2f} s CPU, import mcp_types {types:.2f} s, ratio {server / types:.1f} (n={rounds})")
+    first, tools = (min(each) for each in zip(*figures, strict=True))
+    print(
+        f"first answer {first:.2f} s CPU ({first / types:.1f}), tools listed {tools:.2f} s ({tools / types:.1f}), "
+        f"import mcp_types {types:.2f} s (n={rounds})"
+    )
 
 
 if __name__ == "__main__":

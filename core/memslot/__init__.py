@@ -81,10 +81,12 @@ if TYPE_CHECKING:
     from memslot.host import Host as Host
     from memslot.invisible import visible as visible
     from memslot.memory.capabilities import CanForget as CanForget
+    from memslot.memory.capabilities import CanKeepFiles as CanKeepFiles
     from memslot.memory.capabilities import CanList as CanList
     from memslot.memory.capabilities import CanRead as CanRead
     from memslot.memory.capabilities import CanRefresh as CanRefresh
     from memslot.memory.capabilities import CanRemember as CanRemember
+    from memslot.memory.capabilities import MemoryFiles as MemoryFiles
     from memslot.memory.capabilities import MemoryItem as MemoryItem
     from memslot.memory.capabilities import MemoryPage as MemoryPage
     from memslot.memory.capabilities import MemoryReceipt as MemoryReceipt
@@ -183,10 +185,12 @@ _HOMES = {
     "host": ["Host"],
     "memory.capabilities": [
         "CanForget",
+        "CanKeepFiles",
         "CanList",
         "CanRead",
         "CanRefresh",
         "CanRemember",
+        "MemoryFiles",
         "MemoryItem",
         "MemoryPage",
         "MemoryReceipt",

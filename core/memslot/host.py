@@ -194,6 +194,7 @@ class Host:
             host_config=self.config,
             select_embedder=self.select_embedder,
             report=functools.partial(self._take_report, plugin.id),
+            find_memory=lambda: self._registries.memory if self._is_filled else self.memory,
         )
         try:
             hooks = self._runner.add(module, context, entry.hooks.timeout_ms if entry else None)
@@ -330,6 +331,12 @@ class Host:
     def arun(self, prompt: str, **arguments: Any) -> AsyncAgentRun:
         """The async twin of run: `async with host.arun(prompt, …) as run:`."""
         return AsyncAgentRun(functools.partial(self.run, prompt, **arguments))
+
+    def system_prompt(self, chat_type: ChatType = "direct") -> str:
+        """The sections that plugins add to a system prompt, for callers that have no run to begin."""
+        self._make_ready()
+        info = RunInfo(prompt="", session=Session(self.agent_id, chat_type=chat_type))
+        return self._lifecycle.write_prompt(info, "", "full", self.tools(chat_type))
 
     def before_compaction(self, session: Session, messages: Sequence[Message], tokens: int) -> None:
         """Tell plugins that older messages are about to be summarised away."""

@@ -44,9 +44,11 @@ def host_tool(home: Path, workspace: Path) -> Callable[[str], bool]:
 def standalone_insert(home: Path, workspace: Path) -> Callable[[str], bool]:
     from memslot_anthropic_memory.tool import MemoryTool
 
+    memory = MemoryTool(make_host(home, workspace).memory)
+
     def write(text: str) -> bool:
         command = {"command": "insert", "path": "/memories/MEMORY.md", "insert_line": 0, "insert_text": text}
-        return not MemoryTool(workspace).handle(command).is_error
+        return not memory.handle(command).is_error
 
     return write
 
@@ -54,9 +56,11 @@ def standalone_insert(home: Path, workspace: Path) -> Callable[[str], bool]:
 def standalone_replace(home: Path, workspace: Path) -> Callable[[str], bool]:
     from memslot_anthropic_memory.tool import MemoryTool
 
+    memory = MemoryTool(make_host(home, workspace).memory)
+
     def write(text: str) -> bool:
         command = {"command": "str_replace", "path": "/memories/MEMORY.md", "old_str": "(end)"}
-        return not MemoryTool(workspace).handle({**command, "new_str": f"{text}\n(end)"}).is_error
+        return not memory.handle({**command, "new_str": f"{text}\n(end)"}).is_error
 
     return write
 

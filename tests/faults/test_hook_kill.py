@@ -71,7 +71,7 @@ def forge() -> None:
 
 def serve(home: Path, number: int, answer: int) -> None:
     """What a server does for a Stop hook: read the transcript, finish the run, answer, go on."""
-    from memslot_mcp_server.hooks.answers import after_reply
+    from memslot_mcp_server.hooks.events import after_reply
     from memslot_mcp_server.hooks.payload import Payload
 
     transcript = home / f"{number}.jsonl"

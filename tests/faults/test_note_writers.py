@@ -13,6 +13,8 @@ from memslot_anthropic_memory.tool import MemoryTool
 from memslot_memory_core.note_writer import append_note
 from memslot_memory_core.transfer.placement import place
 
+from tests.note_folder import NoteFolder
+
 WORKER = Path(__file__).with_name("note_writer.py")
 CREW = (
     ("memory_write", "home-a"),
@@ -89,7 +91,7 @@ def test_every_writer_that_cannot_get_the_lock_says_so_and_writes_nothing(
         monkeypatch.setattr("time.monotonic", iter(range(0, 10**6, 7)).__next__)
         with pytest.raises(MemslotError, match=r"MEMORY\.md is being changed by another process .*try again"):
             append_note(tmp_path, "new", "memory")
-        answer = MemoryTool(tmp_path).handle(insert)
+        answer = MemoryTool(NoteFolder(tmp_path)).handle(insert)
         placed = place(tmp_path, "MEMORY.md", b"other\n", None, overwrite=True)
         with pytest.raises(FileBusyError), note_lock(note):
             pass

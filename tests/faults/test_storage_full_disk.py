@@ -14,6 +14,8 @@ from memslot.config.edit import set_value
 from memslot_anthropic_memory.tool import MemoryTool
 from memslot_memory_core.note_writer import append_note
 
+from tests.note_folder import NoteFolder
+
 KILOBYTES = 512
 LARGE = "x" * KILOBYTES * 1024
 
@@ -78,7 +80,7 @@ def write_config(disk: Path) -> None:
 
 def write_by_tool(disk: Path) -> None:
     command = {"command": "insert", "path": "/memories/MEMORY.md", "insert_line": 0, "insert_text": "new"}
-    answer = MemoryTool(disk).handle(command)
+    answer = MemoryTool(NoteFolder(disk)).handle(command)
     if answer.is_error:
         raise MemslotError(answer.text)
 

@@ -264,9 +264,9 @@ def command(host: Host, *arguments: str) -> str:
 
 async def _mcp(host: Host) -> str:
     from mcp.client import Client
-    from memslot_mcp_server.serving.hosts import Hosts
-    from memslot_mcp_server.serving.server import MemslotServer
-    from memslot_mcp_server.serving.workers import Workers
+    from memslot_mcp_server.server.hosts import Hosts
+    from memslot_mcp_server.server.mcp_server import MemslotServer
+    from memslot_mcp_server.server.workers import Workers
 
     workers = Workers()
     server = await workers.run(MemslotServer, Hosts(lambda: host), workers)
@@ -282,7 +282,7 @@ def by_mcp(host: Host) -> str:
 
 
 def by_hooks(host: Host) -> str:
-    from memslot_mcp_server.hooks.answers import at_session_start, before_prompt
+    from memslot_mcp_server.hooks.events import at_session_start, before_prompt
     from memslot_mcp_server.hooks.payload import Payload
 
     payload = Payload(session_id="claude-code-1", prompt="what is the codename of the project?")
@@ -296,7 +296,7 @@ def by_export(host: Host) -> str:
 def by_anthropic_tool(host: Host) -> str:
     from memslot_anthropic_memory.tool import MemoryTool
 
-    tool = MemoryTool(host.config.workspace(host.agent_id, host.places))
+    tool = MemoryTool(host.memory)
     paths = ("/memories", "/memories/MEMORY.md", "/memories/memory/osprey.md", "/memories/memory/walrus.md")
     return "".join(
         text

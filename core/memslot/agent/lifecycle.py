@@ -63,13 +63,17 @@ class Lifecycle:
         starts: list[AgentStart] = [answer.value for answer in answers]
         context = "\n\n".join(start.prepend_context.strip() for start in starts if start.prepend_context.strip())
         base = next((start.system_prompt for start in starts if start.system_prompt.strip()), base_prompt)
+        return context, self.write_prompt(info, base, mode, tools)
+
+    def write_prompt(self, info: RunInfo, base_prompt: str, mode: PromptMode, tools: Sequence[Tool]) -> str:
+        """The base prompt with the sections of plugins that apply."""
         names = {tool.name for tool in tools}
         sections = [
             (section.heading, self._write(plugin_id, section, info))
             for plugin_id, section in self._registries.sections
             if section.applies(mode, names)
         ]
-        return context, join_prompt(base, sections)
+        return join_prompt(base_prompt, sections)
 
     def _read_messages(self, messages: Sequence[Message], stage: str) -> tuple[Message, ...]:
         plain, unread = plain_messages(messages)

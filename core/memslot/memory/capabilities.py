@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
@@ -56,6 +57,23 @@ class MemoryReceipt:
     """What the caller should be told, such as that a secret was redacted."""
 
 
+@dataclass(frozen=True)
+class MemoryFiles:
+    """Where a memory keeps the note files that it indexes."""
+
+    root: Path
+    folder: str
+    """Holds the notes and folders of notes; relative to `root`."""
+    named: tuple[str, ...] = ()
+    """Notes with a name of their own, which are in `root` itself."""
+    suffix: str = ".md"
+    """How the name of every note ends."""
+
+    def path_of(self, name: str) -> str:
+        """The path that search and read use for a note or folder of this name, relative to `root`."""
+        return name if name in self.named else f"{self.folder}/{name}"
+
+
 @runtime_checkable
 class CanRefresh(Protocol):
     def refresh(self) -> None:
@@ -88,12 +106,24 @@ class CanForget(Protocol):
         """Remove an item for good; False where there is none of that path."""
 
 
+@runtime_checkable
+class CanKeepFiles(Protocol):
+    """For a memory whose notes are files that other programs may write, under `note_lock` and with `write_file`."""
+
+    def files(self) -> MemoryFiles:
+        """Where its note files are."""
+
+    def files_changed(self, *paths: str) -> None:
+        """Hear that files were written, moved or deleted, by their paths relative to the root; returns at once."""
+
+
 CAPABILITIES: dict[str, type] = {
     "refresh": CanRefresh,
     "read": CanRead,
     "list": CanList,
     "remember": CanRemember,
     "forget": CanForget,
+    "files": CanKeepFiles,
 }
 """By the word that status and docs use."""
 

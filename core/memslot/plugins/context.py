@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from memslot.embeddings.cache import EmbeddingCache
     from memslot.embeddings.pipeline import EmbeddingPipeline
     from memslot.embeddings.selection import Selection
+    from memslot.memory.contract import Memory
 
 Value = TypeVar("Value")
 
@@ -32,6 +33,7 @@ class PluginContext:
         host_config: Config,
         select_embedder: Callable[[MemorySearch | None], Selection],
         report: Callable[[str, str], None] | None = None,
+        find_memory: Callable[[], Memory | None] | None = None,
     ) -> None:
         self.plugin_id = plugin_id
         self.config = config
@@ -41,6 +43,7 @@ class PluginContext:
         self.logger = logging.getLogger(f"memslot.plugin.{plugin_id}")
         self._select_embedder = select_embedder
         self._report = report
+        self._find_memory = find_memory
         self._shared: dict[str, Any] = {}
         self._lock = threading.RLock()  # what is made may ask for something else that is shared
 
@@ -53,6 +56,11 @@ class PluginContext:
     def memory_search(self) -> MemorySearch:
         """The agent's `memorySearch` settings, all layers merged; `written()` has keys that only plugins read, too."""
         return self.host_config.memory_search(self.agent_id)
+
+    @property
+    def memory(self) -> Memory | None:
+        """The owner of the memory slot, or None; not known yet while plugins register."""
+        return self._find_memory() if self._find_memory is not None else None
 
     def state_dir(self) -> Path:
         """A private folder for this plugin's own files; made on first use."""

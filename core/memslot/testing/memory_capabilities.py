@@ -4,7 +4,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
 import pytest
@@ -14,10 +17,12 @@ from memslot.events import Session
 from memslot.memory.capabilities import (
     CAPABILITIES,
     CanForget,
+    CanKeepFiles,
     CanList,
     CanRead,
     CanRefresh,
     CanRemember,
+    MemoryFiles,
     MemoryItem,
     MemoryPage,
     MemoryReceipt,
@@ -25,6 +30,8 @@ from memslot.memory.capabilities import (
     capabilities_of,
 )
 from memslot.memory.contract import Memory
+from memslot.storage.atomic import write_file
+from memslot.storage.lock import note_lock
 from memslot.testing.memory_checks import FACTS, check_clear, finds, search
 
 _TESTS = {
@@ -38,9 +45,15 @@ _TESTS = {
     "list": ("test_everything_is_listed_once_in_pages", "test_an_empty_memory_lists_nothing"),
     "remember": ("test_a_remembered_text_is_found_after_a_restart", "test_an_empty_text_is_not_remembered"),
     "forget": ("test_a_forgotten_item_is_gone_for_good", "test_forgetting_what_is_not_there_says_so"),
+    "files": (
+        "test_note_files_have_their_place",
+        "test_a_note_file_is_found_by_its_path",
+        "test_a_deleted_note_file_is_no_longer_found",
+    ),
 }
 _OUTSIDE = ("../outside.md", "/etc/passwd", "a\x00b", "memory/../../outside.md", "~/outside.md")
 _SECRET = "The vault opens with nightingale."
+_NOTE = "The heliotrope blooms beside the lighthouse."
 Capability = TypeVar("Capability")
 
 
@@ -48,7 +61,9 @@ class MemoryCapabilityTests:
     """Declare in `capabilities` what the memory can do beyond searching; the tests of the rest are left out."""
 
     capabilities: tuple[str, ...] = ()
-    """Any of "refresh", "read", "list", "remember" and "forget"."""
+    """Any of "refresh", "read", "list", "remember", "forget" and "files"."""
+    soon_seconds: float = 60.0
+    """How long the memory may take to index a file that it heard of."""
 
     def make_memory(self, folder: Path, agent_id: str) -> Memory:
         raise NotImplementedError
@@ -201,11 +216,69 @@ class MemoryCapabilityTests:
         for question, fact in FACTS.items():
             assert finds(memory, question, fact), f"{fact!r} is gone though nobody forgot it"
 
+    # CanKeepFiles
+
+    def test_note_files_have_their_place(self, tmp_path: Path) -> None:
+        files = _as(CanKeepFiles, self.make_memory(tmp_path, "main")).files()
+        assert isinstance(files, MemoryFiles), f"files gave a {type(files).__name__}"
+        assert files.root.is_absolute(), f"{files.root} is not absolute"
+        assert files.suffix.startswith("."), f"{files.suffix!r} is not a suffix"
+        folder = PurePosixPath(files.folder)
+        assert files.folder, "folder is empty"
+        assert not folder.is_absolute(), f"{folder} is not relative to the root"
+        assert ".." not in folder.parts, f"{folder} leaves the root"
+        for name in files.named:
+            assert "/" not in name, f"{name} is not in the root itself"
+            assert name.endswith(files.suffix), f"{name} is not named as a note"
+
+    def test_a_note_file_is_found_by_its_path(self, tmp_path: Path) -> None:
+        memory = self._full(tmp_path)
+        keeper = _as(CanKeepFiles, memory)
+        files = keeper.files()
+        for name in (f"kit/heliotrope{files.suffix}", *files.named[:1]):
+            path = files.path_of(name)
+            _write_note(files.root / path)
+            keeper.files_changed(path)
+            assert self._soon(partial(_has_hit, memory, path)), (
+                f"{path} was written and announced, and is not found by this path"
+            )
+
+    def test_a_deleted_note_file_is_no_longer_found(self, tmp_path: Path) -> None:
+        memory = self.make_memory(tmp_path, "main")
+        keeper = _as(CanKeepFiles, memory)
+        files = keeper.files()
+        path = files.path_of(f"heliotrope{files.suffix}")
+        _write_note(files.root / path)
+        keeper.files_changed(path)
+        assert self._soon(lambda: finds(memory, _NOTE, _NOTE))
+        (files.root / path).unlink()
+        keeper.files_changed(path)
+        assert self._soon(lambda: not finds(memory, _NOTE, _NOTE)), (
+            f"{path} was deleted and announced, and is still found"
+        )
+
+    def _soon(self, is_so: Callable[[], bool]) -> bool:
+        deadline = time.monotonic() + self.soon_seconds
+        while not is_so():
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.05)
+        return True
+
     def _full(self, folder: Path) -> Memory:
         memory = self.make_memory(folder, "main")
         for fact in FACTS.values():
             self.remember(memory, fact)
         return memory
+
+
+def _write_note(file: Path) -> None:
+    with note_lock(file):
+        write_file(file, f"{_NOTE}\n")
+
+
+def _has_hit(memory: Memory, path: str) -> bool:
+    return path in [hit.path for hit in search(memory, _NOTE).hits]
 
 
 def _as(capability: type[Capability], memory: object) -> Capability:

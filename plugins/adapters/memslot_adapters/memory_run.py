@@ -1,4 +1,4 @@
-"""A run of an agent with the memory around it: recall when it begins, capture when it ends."""
+"""An agent's run with recall at its start and capture at its end."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any, Self, TypeVar
 
 from memslot import AgentRun, Host, Message, Session
 
-from memslot_adapters.tools import ChatType, Running, chat_type_of, set_running
+from memslot_adapters.tools import ActiveRun, ChatType, chat_type_of, set_active_run
 
 Value = TypeVar("Value")
 
 
 class Remembering:
-    """A block in which an agent runs; it is left in the same task or thread that entered it.
+    """A context manager around an agent's run; enter and leave it in the same task or thread.
 
-    What was recalled for the prompt is `context`, what plugins want the model to know about its tools
-    `system_prompt`. An exception that leaves the block ends the run as failed, and nothing is captured.
+    `context` is what was recalled for the prompt, `system_prompt` what plugins tell the model about its tools. An
+    exception that leaves the block fails the run, and nothing is captured.
     """
 
     def __init__(
@@ -35,18 +35,18 @@ class Remembering:
         wanted = chat_type_of(session, chat_type)
         self._options: dict[str, Any] = {"session": session, "chat_type": wanted, "messages": messages}
         self._run: AgentRun | None = None
-        self._before: Running | None = None
+        self._before: ActiveRun | None = None
 
     @property
     def memory_run(self) -> AgentRun:
         """The run of the host: its session, its tools."""
         if self._run is None:
-            raise RuntimeError("a run begins with its block: `async with remembering(…) as memory:`")
+            raise RuntimeError("the run has not begun; enter it with `async with remembering(…) as memory:`")
         return self._run
 
     @property
     def context(self) -> str:
-        """What was recalled, fenced and marked as untrusted; empty where nothing fits."""
+        """What was recalled, fenced and marked as untrusted; empty if nothing is relevant."""
         return self.memory_run.context
 
     @property
@@ -55,35 +55,35 @@ class Remembering:
         return self.memory_run.system_prompt
 
     def said(self) -> Sequence[Message]:
-        """What was said in the run, for the plugins that hear of its end."""
+        """What was said in the run, for plugins to capture."""
         return ()
 
     def __enter__(self) -> Self:
         self._begin()
-        self._before = set_running(Running(self.host, self.memory_run))
+        self._before = set_active_run(ActiveRun(self.host, self.memory_run))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        set_running(self._before)
+        set_active_run(self._before)
         self._end(kind, error, trace)
 
     async def __aenter__(self) -> Self:
         try:
-            await to_the_end(self._begin)
+            await run_to_completion(self._begin)
         except asyncio.CancelledError as error:
             if self._run is not None:
-                await to_the_end(self._end, type(error), error, None)
+                await run_to_completion(self._end, type(error), error, None)
             raise
-        self._before = set_running(Running(self.host, self.memory_run))
+        self._before = set_active_run(ActiveRun(self.host, self.memory_run))
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        set_running(self._before)
-        await to_the_end(self._end, kind, error, trace)
+        set_active_run(self._before)
+        await run_to_completion(self._end, kind, error, trace)
 
     def _begin(self) -> None:
         self._run = self.host.run(self.prompt, **self._options)
@@ -106,18 +106,18 @@ def end_run(
         run.__exit__(kind, error, trace)
 
 
-def user_says(text: str) -> dict[str, Any]:
-    """What the person said, as plugins are told it."""
+def user_message(text: str) -> dict[str, Any]:
+    """A user message for plugins."""
     return {"role": "user", "content": text}
 
 
-def assistant_says(text: str) -> dict[str, Any]:
-    """What the model said, as plugins are told it."""
+def assistant_message(text: str) -> dict[str, Any]:
+    """An assistant message for plugins."""
     return {"role": "assistant", "content": text}
 
 
-async def to_the_end(function: Callable[..., Value], *arguments: Any) -> Value:
-    """Call something in a worker thread that must not be left half-way: who is cancelled waits for it first."""
+async def run_to_completion(function: Callable[..., Value], *arguments: Any) -> Value:
+    """Call something in a worker thread and wait for its end, even when cancelled."""
     work = asyncio.ensure_future(asyncio.to_thread(function, *arguments))
     cancelled: asyncio.CancelledError | None = None
     while not work.done():
@@ -127,6 +127,6 @@ async def to_the_end(function: Callable[..., Value], *arguments: Any) -> Value:
             cancelled = error
     if cancelled is not None:
         if not work.cancelled():
-            work.exception()  # has been looked at; what counts is that nobody waits any more
+            work.exception()  # mark it as retrieved; the cancellation is what counts
         raise cancelled
     return work.result()

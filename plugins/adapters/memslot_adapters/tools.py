@@ -1,4 +1,4 @@
-"""The tools of a conversation, and how they are called, whatever framework asks."""
+"""The tools of a conversation and how to call them, for every framework."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from memslot import AgentRun, AsyncAgentRun, Host, Session, Tool, ToolResult
 
 ChatType = Literal["direct", "group", "channel"]
 Source = Host | AgentRun | AsyncAgentRun
-"""What gives tools: a host, or one of its runs."""
+"""Where tools come from: a host, or one of its runs."""
 
 
-class Running(NamedTuple):
-    """A run that is under way, and the host it belongs to."""
+class ActiveRun(NamedTuple):
+    """A run in progress and its host."""
 
     host: Host
     run: AgentRun
 
 
-_running: ContextVar[Running | None] = ContextVar("memslot run", default=None)
+_active_run: ContextVar[ActiveRun | None] = ContextVar("memslot run", default=None)
 
 
-def running() -> Running | None:
-    """The run in whose block the caller is."""
-    return _running.get()
+def active_run() -> ActiveRun | None:
+    """The run that the caller is in."""
+    return _active_run.get()
 
 
-def set_running(value: Running | None) -> Running | None:
-    """Say which run is under way from here on; gives the one that was."""
-    before = _running.get()
-    _running.set(value)
+def set_active_run(value: ActiveRun | None) -> ActiveRun | None:
+    """Set the active run; returns the previous one."""
+    before = _active_run.get()
+    _active_run.set(value)
     return before
 
 
-def place_of(host: Host, session: str | Session | None, chat_type: ChatType | None) -> Session:
-    """The conversation meant: one of its own where none is named, private unless told."""
+def session_of(host: Host, session: str | Session | None, chat_type: ChatType | None) -> Session:
+    """The session to use: a new one if none is given, private by default."""
     wanted = chat_type_of(session, chat_type)
     if isinstance(session, Session):
         return session
@@ -45,19 +45,19 @@ def place_of(host: Host, session: str | Session | None, chat_type: ChatType | No
 
 
 def chat_type_of(session: str | Session | None, chat_type: ChatType | None) -> ChatType:
-    """The type of chat meant; a ValueError where it is said twice and differs, since one of them would be too open."""
+    """The chat type to use; a ValueError if the session has another one, since either could be too open."""
     if not isinstance(session, Session):
         return chat_type or "direct"
     if chat_type not in (None, session.chat_type):
-        raise ValueError(f"session {session.id!r} is a {session.chat_type} chat, not a {chat_type} one; say it once")
+        raise ValueError(f"session {session.id!r} is a {session.chat_type} chat, not {chat_type}; leave out chat_type")
     return session.chat_type
 
 
 class Toolbox:
     """The tools of a host or a run.
 
-    Those of a host follow the run that is under way, so that one agent can serve many conversations: its type of chat
-    decides what there is, and its plugins hear of the calls. Who names a session or a type of chat fixes it.
+    A host's tools follow the active run, so that one agent can serve many conversations: the run's chat type decides
+    which tools there are, and its plugins hear of the calls. Naming a session or a chat type fixes it.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Toolbox:
         session: str | Session | None = None,
         chat_type: ChatType | None = None,
         *,
-        follow: Callable[[], Running | None] = running,
+        follow: Callable[[], ActiveRun | None] = active_run,
     ) -> None:
         self._session = session
         self._chat_type = chat_type
@@ -74,14 +74,14 @@ class Toolbox:
         self._host: Host | None = None
         self._given: AgentRun | None = None
         if isinstance(source, Host):
-            self._host, self._own = source, place_of(source, session, chat_type)
+            self._host, self._own = source, session_of(source, session, chat_type)
         else:
             self._given = source.run if isinstance(source, AsyncAgentRun) else source
             self._own = self._given.session
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """The tools of the chat of now."""
+        """The tools of the current chat."""
         run = self._run()
         if run is not None:
             return run.tools
@@ -89,18 +89,18 @@ class Toolbox:
 
     @property
     def possible_tools(self) -> tuple[Tool, ...]:
-        """The tools of all chats that these may be used in, for frameworks that ask later which of them there are."""
+        """The tools of every chat they may be used in, for frameworks that filter later."""
         if self._host is None or self._session is not None or self._chat_type is not None:
             return self.tools
         found = (tool for chat_type in get_args(ChatType) for tool in self._host.tools(chat_type))
         return tuple({tool.name: tool for tool in found}.values())
 
     def has(self, name: str) -> bool:
-        """Whether there is this tool in the chat of now."""
+        """Whether the current chat has this tool."""
         return any(tool.name == name for tool in self.tools)
 
     def call(self, name: str, args: Any) -> ToolResult:
-        """Call a tool. What a plugin or the model did wrong is in the result."""
+        """Call a tool; errors of the plugin or the model are in the result."""
         run = self._run()
         if run is not None:
             return run.call_tool(name, args)
@@ -112,7 +112,7 @@ class Toolbox:
         return await asyncio.to_thread(self.call, name, args)
 
     def _run(self) -> AgentRun | None:
-        """The run whose tools these are: the one they were made for, or the one under way if it is of this host."""
+        """The run whose tools these are: the given one, or the active one of this host."""
         if self._given is not None:
             return self._given
         found = self._follow()

@@ -1,6 +1,6 @@
-"""Anthropic's memory tool on an agent's Markdown notes."""
+"""Anthropic's memory tool on an agent's note files."""
 
 from memslot_anthropic_memory.answer import MemoryAnswer
-from memslot_anthropic_memory.tool import MemoryTool, handle_memory_command
+from memslot_anthropic_memory.tool import MemoryTool
 
-__all__ = ["MemoryAnswer", "MemoryTool", "handle_memory_command"]
+__all__ = ["MemoryAnswer", "MemoryTool"]

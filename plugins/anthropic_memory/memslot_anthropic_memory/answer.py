@@ -1,4 +1,4 @@
-"""What a command of the memory tool gives."""
+"""The result of a memory tool command."""
 
 from __future__ import annotations
 

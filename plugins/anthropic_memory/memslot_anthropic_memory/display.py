@@ -1,4 +1,4 @@
-"""How the memory tool shows folders and files."""
+"""Folder listings and file views of the memory tool."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from memslot import MemoryFiles
+
 from memslot_anthropic_memory.answer import Refused
-from memslot_anthropic_memory.paths import ROOT, TOP, Spot
+from memslot_anthropic_memory.paths import ROOT, NotePath
 
 MAX_LINES = 999_999
 MAX_CHARS = 45_000
@@ -16,11 +18,11 @@ _AROUND = 2
 _UNITS = ("B", "K", "M", "G")
 
 
-def list_folder(workspace: Path, spot: Spot) -> str:
-    """The notes of a folder and of the folders in it, with their sizes."""
-    rows = list(_rows(spot.file, spot.shown, 1))
+def list_folder(files: MemoryFiles, spot: NotePath) -> str:
+    """List a folder's notes two levels deep, with sizes."""
+    rows = list(_rows(spot.file, spot.shown, 1, files.suffix))
     if spot.is_root:
-        rows = [*_top_rows(workspace), *rows]
+        rows = [*_named_rows(files), *rows]
     whole = sum(size for size, _, level in rows if level == 1)
     lines = [f"{_human(whole)}\t{spot.shown}", *(f"{_human(size)}\t{shown}" for size, shown, _ in rows)]
     depth = "up to 2 levels deep"
@@ -28,14 +30,14 @@ def list_folder(workspace: Path, spot: Spot) -> str:
     return "\n".join([head, *lines])
 
 
-def _top_rows(workspace: Path) -> Iterator[tuple[int, str, int]]:
-    for name in TOP:
-        file = workspace / name
+def _named_rows(files: MemoryFiles) -> Iterator[tuple[int, str, int]]:
+    for name in files.named:
+        file = files.root / name
         if file.is_file() and not file.is_symlink():
             yield file.stat().st_size, f"{ROOT}/{name}", 1
 
 
-def _rows(folder: Path, shown: str, depth: int) -> Iterator[tuple[int, str, int]]:
+def _rows(folder: Path, shown: str, depth: int, suffix: str) -> Iterator[tuple[int, str, int]]:
     try:
         with os.scandir(folder) as listing:
             entries = sorted(listing, key=lambda entry: entry.name)
@@ -46,12 +48,12 @@ def _rows(folder: Path, shown: str, depth: int) -> Iterator[tuple[int, str, int]
             continue
         path = f"{shown}/{entry.name}"
         if entry.is_dir(follow_symlinks=False):
-            below = list(_rows(folder / entry.name, path, depth + 1))
+            below = list(_rows(folder / entry.name, path, depth + 1, suffix))
             size = sum(size for size, _, level in below if level == depth + 1)
             yield size, f"{path}/", depth
             if depth < 2:
                 yield from below
-        elif entry.name.endswith(".md"):
+        elif entry.name.endswith(suffix):
             yield entry.stat(follow_symlinks=False).st_size, path, depth
 
 
@@ -65,7 +67,7 @@ def _human(size: int) -> str:
 
 
 def show_file(shown: str, lines: Sequence[str], view_range: Any) -> str:
-    """A note's lines with their numbers; what is more than a model should read at once is cut, and said."""
+    """A note's lines with numbers, truncated to what a model should read at once."""
     if len(lines) > MAX_LINES:
         raise Refused(f"File {shown} exceeds maximum line limit of {MAX_LINES:,} lines.")
     first, last = _checked_range(view_range, len(lines))
@@ -76,14 +78,16 @@ def show_file(shown: str, lines: Sequence[str], view_range: Any) -> str:
         room -= len(line) + 1
         if room < 0:
             following = first + len(kept)
-            kept.append(f"[cut here; go on with view_range [{following}, -1]]" if kept else f"{line[:MAX_CHARS]}[cut]")
+            kept.append(
+                f"[truncated; continue with view_range [{following}, -1]]" if kept else f"{line[:MAX_CHARS]}[truncated]"
+            )
             break
         kept.append(line)
     return "\n".join([f"Here's the content of {shown} with line numbers:", *kept])
 
 
 def show_around(lines: Sequence[str], first: int, last: int) -> str:
-    """The lines around those that changed, counted from 0, with their numbers."""
+    """The lines around a change, with numbers; `first` and `last` count from 0."""
     start = max(0, first - _AROUND)
     return "\n".join(number(lines[start : last + _AROUND + 1], start + 1))[:MAX_CHARS]
 
@@ -93,7 +97,7 @@ def number(lines: Sequence[str], first: int) -> list[str]:
 
 
 def split_lines(text: str) -> list[str]:
-    """The lines of a text; one that ends with a line end has no empty line behind it."""
+    """The lines of a text, without an empty one after a final newline."""
     lines = text.split("\n")
     return lines[:-1] if lines[-1] == "" else lines
 
@@ -102,7 +106,7 @@ def _checked_range(view_range: Any, count: int) -> tuple[int, int]:
     if view_range is None:
         return 1, count
     if not isinstance(view_range, list | tuple) or [type(each) for each in view_range] != [int, int]:
-        raise Refused("Error: `view_range` is a list of two line numbers")
+        raise Refused("Error: `view_range` must be two line numbers")
     first: int = view_range[0]
     last: int = max(1, count) if view_range[1] == -1 else view_range[1]
     if not 1 <= first <= max(1, count) or last < first:

@@ -1,4 +1,4 @@
-"""Reads and writes notes under the lock that all writers of notes share."""
+"""Reads and writes note files under the lock that all writers share."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 from memslot import FileBusyError, FileStamp, note_lock, write_file
 
 from memslot_anthropic_memory.answer import Refused
-from memslot_anthropic_memory.paths import Spot
+from memslot_anthropic_memory.paths import NotePath
 
 MAX_BYTES = 4 * 1024 * 1024
 
 
 @contextlib.contextmanager
-def locked(*spots: Spot) -> Iterator[None]:
-    """Be the only one who changes these notes, and those in these folders."""
+def locked(*spots: NotePath) -> Iterator[None]:
+    """Lock these notes, and the notes in these folders."""
     notes = [spot.file for spot in spots]
     notes += [Path(folder) / "any" for spot in spots for folder, _, _ in os.walk(spot.file)]
     try:
@@ -28,7 +28,7 @@ def locked(*spots: Spot) -> Iterator[None]:
 
 
 def read_text(file: Path, shown: str) -> str:
-    """A note's text, with plain line ends."""
+    """A note's text."""
     descriptor = os.open(file, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
     with os.fdopen(descriptor, "rb") as found:
         data = found.read(MAX_BYTES + 1)
@@ -41,7 +41,7 @@ def read_text(file: Path, shown: str) -> str:
 
 
 def write_text(file: Path, text: str, shown: str, *, expected: FileStamp | None) -> None:
-    """Replace a note in one step; raises a FileChangedError where another program has written it since."""
+    """Replace a note atomically; raises a FileChangedError if it has changed since."""
     data = text.encode("utf-8")
     if len(data) > MAX_BYTES:
         raise Refused(f"Error: {shown} would be larger than {MAX_BYTES // 1024**2} MB")

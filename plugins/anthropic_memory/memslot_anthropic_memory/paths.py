@@ -1,4 +1,4 @@
-"""From a path under /memories to a note of the workspace, and to nothing else."""
+"""Maps paths under /memories to note files, and to nothing else."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 
+from memslot import MemoryFiles
+
 from memslot_anthropic_memory.answer import Refused
 
 ROOT = "/memories"
-TOP = ("MEMORY.md", "USER.md")
-"""Notes that stand in the workspace itself."""
-FOLDER = "memory"
 MAX_DEPTH = 8
 _MAX_NAME_BYTES = 200
 _ENCODED = re.compile(r"%(?:2e|2f|5c|00|25)", re.IGNORECASE)
@@ -23,8 +22,8 @@ _DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE
 
 
 @dataclass(frozen=True)
-class Spot:
-    """A place under /memories: as the model writes it, and where that is on disk."""
+class NotePath:
+    """A path under /memories, and its file on disk."""
 
     shown: str
     file: Path
@@ -34,7 +33,7 @@ class Spot:
         return self.shown == ROOT
 
     def kind(self) -> str | None:
-        """`file`, `folder` or None where there is nothing; anything else is refused."""
+        """`file`, `folder`, or None if it does not exist; anything else is refused."""
         try:
             mode = self.file.lstat().st_mode
         except (FileNotFoundError, NotADirectoryError):
@@ -46,20 +45,18 @@ class Spot:
         raise Refused(f"Error: {self.shown} is neither a file nor a directory")
 
 
-def locate(workspace: Path, path: object) -> Spot:
-    """The place that a path means; raises Refused for one that could lead anywhere else."""
+def locate(files: MemoryFiles, path: object) -> NotePath:
+    """Resolve a path; raises Refused for one that could lead out of the notes."""
     names = _names(path)
     if not names:
-        return Spot(ROOT, workspace / FOLDER)
+        return NotePath(ROOT, files.root / files.folder)
     shown = "/".join((ROOT, *names))
-    if len(names) == 1 and names[0] in TOP:
-        parts = [names[0]]
-    elif names[0].casefold() in {name.casefold() for name in TOP}:
-        raise Refused(f"Error: the path {shown} is not allowed: the notes' names are {' and '.join(TOP)}")
-    else:
-        parts = [FOLDER, *names]
-    _refuse_detours(workspace, parts, shown)
-    return Spot(shown, workspace.joinpath(*parts))
+    is_named = len(names) == 1 and names[0] in files.named
+    if not is_named and names[0].casefold() in {name.casefold() for name in files.named}:
+        raise Refused(f"Error: the path {shown} is not allowed: use {' and '.join(files.named)}")
+    found = files.path_of("/".join(names))
+    _refuse_links(files.root, found.split("/"), shown)
+    return NotePath(shown, files.root / found)
 
 
 def _names(path: object) -> list[str]:
@@ -71,7 +68,7 @@ def _names(path: object) -> list[str]:
     if names == [""]:
         return []
     if len(names) > MAX_DEPTH:
-        raise Refused(f"Error: the path has more than {MAX_DEPTH} parts")
+        raise Refused(f"Error: the path has more than {MAX_DEPTH} components")
     for name in names:
         if (fault := _fault(name)) is not None:
             raise Refused(f"Error: the path is not allowed: {fault}")
@@ -79,27 +76,27 @@ def _names(path: object) -> list[str]:
 
 
 def _fault(name: str) -> str | None:
-    """What is wrong with one part of a path, on any system that may ever hold the workspace."""
+    """Why a path component is not allowed, on any operating system."""
     try:
         size = len(name.encode())
     except UnicodeEncodeError:
         return "it is not text"
     if not name or name.startswith(".") or unicodedata.normalize("NFKC", name).startswith("."):
-        return "a part is empty or begins with a dot"
+        return "a component is empty or begins with a dot"
     if _ENCODED.search(name):
-        return "it holds encoded characters"
+        return "it has percent-encoded characters"
     if _FORBIDDEN.search(name) or "/" in unicodedata.normalize("NFKC", name):
-        return "it holds characters that no name may have"
+        return "it has characters that names may not have"
     if name != name.strip() or name.endswith("."):
-        return "a part begins or ends with a space, or ends with a dot"
+        return "a component begins or ends with a space, or ends with a dot"
     if _DEVICES.fullmatch(name) or name.casefold() == "node_modules":
         return f"no note can be named {name}"
-    return "a part is too long" if size > _MAX_NAME_BYTES else None
+    return "a component is too long" if size > _MAX_NAME_BYTES else None
 
 
-def _refuse_detours(workspace: Path, parts: list[str], shown: str) -> None:
-    """Look at every part that is there: none may be a link, and each must be written as it is on disk."""
-    folder = workspace
+def _refuse_links(root: Path, parts: list[str], shown: str) -> None:
+    """Refuse links, and spellings that differ from the name on disk."""
+    folder = root
     for name in parts:
         try:
             with os.scandir(folder) as listing:
@@ -114,7 +111,7 @@ def _refuse_detours(workspace: Path, parts: list[str], shown: str) -> None:
                 raise Refused(f"Error: the path {shown} is not allowed: write {alike[0].name} instead of {name}")
             return
         if found.is_symlink() or getattr(found, "is_junction", bool)():
-            raise Refused(f"Error: the path {shown} is not allowed: it leads through a link")
+            raise Refused(f"Error: the path {shown} is not allowed: it contains a symbolic link")
         folder = folder / name
 
 
@@ -122,8 +119,8 @@ def _folded(name: str) -> str:
     return unicodedata.normalize("NFKC", name).casefold()
 
 
-def must_be_note(spot: Spot) -> None:
+def must_be_note(spot: NotePath, suffix: str) -> None:
     """Refuse a name that the memory would not index."""
-    if not spot.shown.endswith(".md"):
+    if not spot.shown.endswith(suffix):
         stem = re.sub(r"\.[A-Za-z0-9]{1,5}$", "", spot.shown)
-        raise Refused(f"Error: notes are Markdown files; use {stem}.md instead of {spot.shown}")
+        raise Refused(f"Error: the names of notes end with {suffix}; use {stem}{suffix} instead of {spot.shown}")

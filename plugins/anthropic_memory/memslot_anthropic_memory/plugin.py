@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from memslot import PluginContext, Tool, ToolResult, hookimpl
+from memslot import CanKeepFiles, Memory, MemslotError, PluginContext, Tool, ToolResult, hookimpl
 
 from memslot_anthropic_memory.tool import COMMANDS, MemoryTool
 
@@ -32,7 +33,7 @@ PARAMETERS: dict[str, Any] = {
     },
 }
 DESCRIPTION = (
-    "View, create, edit, delete and rename your notes, Markdown files under /memories that outlast this conversation. "
+    "View, create, edit, delete and rename your notes: files under /memories that outlast this conversation. "
     "View /memories before you begin, and write down what a later conversation will need."
 )
 
@@ -41,13 +42,17 @@ DESCRIPTION = (
 def register_tools(ctx: PluginContext) -> list[Tool]:
     if not ctx.config.get("tool"):
         return []
-    return [make_tool(MemoryTool(ctx.workspace))]
+    return [make_tool(lambda: ctx.memory)]
 
 
-def make_tool(memory: MemoryTool) -> Tool:
+def make_tool(find_memory: Callable[[], Memory | CanKeepFiles | None]) -> Tool:
     """The memory tool as a tool of the host, for the agent's private conversations."""
 
     def execute(command: dict[str, Any]) -> ToolResult:
+        try:
+            memory = MemoryTool(find_memory())
+        except MemslotError as error:
+            return ToolResult(f"Error: {error}", is_error=True)
         answer = memory.handle(command)
         return ToolResult(answer.text, is_error=answer.is_error)
 

@@ -1,20 +1,32 @@
-"""Carries out the commands of Anthropic's memory tool on the workspace's notes."""
+"""Carries out the commands of Anthropic's memory tool on a memory's note files."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from memslot import FileChangedError, FileStamp, file_stamp, find_secrets, redact, redact_lines, strip_recalled
+from memslot import (
+    CanKeepFiles,
+    FileChangedError,
+    FileStamp,
+    Memory,
+    MemslotError,
+    file_stamp,
+    find_secrets,
+    redact,
+    redact_lines,
+    strip_recalled,
+)
 
 from memslot_anthropic_memory.answer import MemoryAnswer, Refused
 from memslot_anthropic_memory.display import list_folder, show_around, show_file, split_lines
 from memslot_anthropic_memory.note_files import locked, read_text, write_text
-from memslot_anthropic_memory.paths import Spot, locate, must_be_note
+from memslot_anthropic_memory.paths import NotePath, locate, must_be_note
 
 COMMANDS = ("view", "create", "str_replace", "insert", "delete", "rename")
 MAX_TEXT_CHARS = 1_000_000
@@ -22,36 +34,48 @@ _ATTEMPTS = 5
 
 
 class MemoryTool:
-    """The notes of one workspace, as Claude's memory tool sees them under /memories.
+    """The note files of a memory, as Claude's memory tool sees them under /memories: `MemoryTool(host.memory)`.
 
-    Any number of threads and processes may use it. It reads and writes Markdown notes of the workspace and nothing
-    else: no way up, no other spelling, no link leads out. Secrets are taken out of what it shows and writes.
+    Threads and processes may share it. It reads and writes notes and nothing else: no path or link leads out. Secrets
+    are redacted in what it shows and writes.
     """
 
-    def __init__(self, workspace: str | Path) -> None:
-        self.workspace = Path(os.path.realpath(Path(workspace).expanduser()))
+    def __init__(self, memory: Memory | CanKeepFiles | None) -> None:
+        """Raises a MemslotError for a memory without note files."""
+        if not isinstance(memory, CanKeepFiles):
+            raise MemslotError("the memory tool edits note files, and the memory in the slot keeps none")
+        self._memory = memory
+        files = memory.files()
+        self._files = replace(files, root=Path(os.path.realpath(files.root.expanduser())))
 
     def handle(self, command: Mapping[str, Any]) -> MemoryAnswer:
-        """Carry out a command, as it comes in a tool_use block's `input`. Never raises for what a model sent."""
+        """Carry out a command, the `input` of a tool_use block. Never raises for what a model sent."""
         try:
             return MemoryAnswer(self._carry_out(command))
         except Refused as refusal:
             return MemoryAnswer(str(refusal), is_error=True)
         except OSError as error:
-            return MemoryAnswer(f"Error: the notes cannot be used: {error.strerror or error}", is_error=True)
+            return MemoryAnswer(f"Error: cannot access the notes: {error.strerror or error}", is_error=True)
 
     def _carry_out(self, command: Mapping[str, Any]) -> str:
         if not isinstance(command, Mapping):
-            raise Refused("Error: a command is an object")
+            raise Refused("Error: a command must be an object")
         name = command.get("command")
         if name == "view":
             return self._view(command)
         if name not in COMMANDS:
-            raise Refused(f"Error: `command` is one of {', '.join(COMMANDS)}")
+            raise Refused(f"Error: `command` must be one of {', '.join(COMMANDS)}")
         for _ in range(_ATTEMPTS):  # the lock keeps out other writers of notes, not a person's editor
             with contextlib.suppress(FileChangedError):
                 return self._change(name, command) + _redaction_notice(command)
         raise Refused("Error: the note is being changed by another process; try again")
+
+    @contextlib.contextmanager
+    def _changing(self, *spots: NotePath) -> Iterator[None]:
+        """Lock these notes for a change, then tell the memory of it."""
+        with locked(*spots):
+            yield
+        self._memory.files_changed(*(spot.file.relative_to(self._files.root).as_posix() for spot in spots))
 
     def _change(self, name: str, command: Mapping[str, Any]) -> str:
         if name == "create":
@@ -63,34 +87,34 @@ class MemoryTool:
         return self._delete(command) if name == "delete" else self._rename(command)
 
     def _view(self, command: Mapping[str, Any]) -> str:
-        spot = locate(self.workspace, command.get("path"))
+        spot = locate(self._files, command.get("path"))
         kind = spot.kind()
         if spot.is_root or kind == "folder":
-            return list_folder(self.workspace, spot)
-        if kind is None or not spot.shown.endswith(".md"):
+            return list_folder(self._files, spot)
+        if kind is None or not spot.shown.endswith(self._files.suffix):
             raise Refused(f"The path {spot.shown} does not exist. Please provide a valid path.")
-        # As many lines as the note has: a model gives their numbers back to say where to insert.
+        # Redaction must keep the line count: the model uses line numbers to insert.
         lines = redact_lines(split_lines(_plain(read_text(spot.file, spot.shown))))
         return show_file(spot.shown, lines, command.get("view_range"))
 
     def _create(self, command: Mapping[str, Any]) -> str:
-        spot = locate(self.workspace, command.get("path"))
+        spot = locate(self._files, command.get("path"))
         text = _cleaned(command, "file_text")
         if spot.is_root or spot.kind() is not None:
             raise Refused(f"Error: File {spot.shown} already exists")
-        must_be_note(spot)
-        self._refuse_file_on_the_way(spot)
-        with locked(spot):
+        must_be_note(spot, self._files.suffix)
+        self._refuse_file_as_parent(spot)
+        with self._changing(spot):
             write_text(spot.file, text, spot.shown, expected=None)
         return f"File created successfully at: {spot.shown}"
 
     def _str_replace(self, command: Mapping[str, Any]) -> str:
         missing = "Error: The path {} does not exist. Please provide a valid path."
         spot = self._locate_note(command, missing)
-        with locked(spot):
+        with self._changing(spot):
             return self._replace_in(spot, command)
 
-    def _replace_in(self, spot: Spot, command: Mapping[str, Any]) -> str:
+    def _replace_in(self, spot: NotePath, command: Mapping[str, Any]) -> str:
         content, newline, stamp = _open(spot)
         old, new = _text(command, "old_str").replace("\r\n", "\n"), _cleaned(command, "new_str", or_empty=True)
         count = content.count(old) if old else 0
@@ -111,10 +135,10 @@ class MemoryTool:
 
     def _insert(self, command: Mapping[str, Any]) -> str:
         spot = self._locate_note(command, "Error: The path {} does not exist")
-        with locked(spot):
+        with self._changing(spot):
             return self._insert_in(spot, command)
 
-    def _insert_in(self, spot: Spot, command: Mapping[str, Any]) -> str:
+    def _insert_in(self, spot: NotePath, command: Mapping[str, Any]) -> str:
         content, newline, stamp = _open(spot)
         lines, place = split_lines(content), command.get("insert_line")
         added = _cleaned(command, "insert_text")
@@ -128,60 +152,55 @@ class MemoryTool:
         return f"The file {spot.shown} has been edited."
 
     def _delete(self, command: Mapping[str, Any]) -> str:
-        spot = locate(self.workspace, command.get("path"))
+        spot = locate(self._files, command.get("path"))
         kind = spot.kind()
         if spot.is_root:
             raise Refused(f"Error: {spot.shown} itself cannot be deleted")
-        if kind is None or (kind == "file" and not spot.shown.endswith(".md")):
+        if kind is None or (kind == "file" and not spot.shown.endswith(self._files.suffix)):
             raise Refused(f"Error: The path {spot.shown} does not exist")
-        with locked(spot):
+        with self._changing(spot):
             if kind == "file":
                 spot.file.unlink()
             else:
-                _refuse_other_files(spot)
+                _refuse_other_files(spot, self._files.suffix)
                 shutil.rmtree(spot.file)
         return f"Successfully deleted {spot.shown}"
 
     def _rename(self, command: Mapping[str, Any]) -> str:
-        old = locate(self.workspace, command.get("old_path"))
-        new = locate(self.workspace, command.get("new_path"))
+        old = locate(self._files, command.get("old_path"))
+        new = locate(self._files, command.get("new_path"))
         kind = old.kind()
         if old.is_root or new.is_root:
             raise Refused(f"Error: {old.shown if old.is_root else new.shown} itself cannot be renamed or replaced")
-        if kind is None or (kind == "file" and not old.shown.endswith(".md")):
+        if kind is None or (kind == "file" and not old.shown.endswith(self._files.suffix)):
             raise Refused(f"Error: The path {old.shown} does not exist")
         _refuse_taken(new)
         if kind == "file":
-            must_be_note(new)
-        elif new.shown.endswith(".md") or f"{new.shown}/".startswith(f"{old.shown}/"):
+            must_be_note(new, self._files.suffix)
+        elif new.shown.endswith(self._files.suffix) or f"{new.shown}/".startswith(f"{old.shown}/"):
             raise Refused(f"Error: the directory {old.shown} cannot become {new.shown}")
-        self._refuse_file_on_the_way(new)
-        with locked(old, new):
+        self._refuse_file_as_parent(new)
+        with self._changing(old, new):
             _refuse_taken(new)
             old.file.rename(new.file)
         return f"Successfully renamed {old.shown} to {new.shown}"
 
-    def _locate_note(self, command: Mapping[str, Any], missing: str) -> Spot:
-        spot = locate(self.workspace, command.get("path"))
-        if spot.kind() != "file" or not spot.shown.endswith(".md"):
+    def _locate_note(self, command: Mapping[str, Any], missing: str) -> NotePath:
+        spot = locate(self._files, command.get("path"))
+        if spot.kind() != "file" or not spot.shown.endswith(self._files.suffix):
             raise Refused(missing.format(spot.shown))
         return spot
 
-    def _refuse_file_on_the_way(self, spot: Spot) -> None:
+    def _refuse_file_as_parent(self, spot: NotePath) -> None:
         for folder in spot.file.parents:
-            if folder == self.workspace:
+            if folder == self._files.root:
                 return
             if folder.exists() and not folder.is_dir():
-                raise Refused(f"Error: a part of {spot.shown} is a file, not a directory")
+                raise Refused(f"Error: a parent of {spot.shown} is a file, not a directory")
 
 
-def handle_memory_command(workspace: str | Path, command: Mapping[str, Any]) -> MemoryAnswer:
-    """Carry out one command on a workspace's notes."""
-    return MemoryTool(workspace).handle(command)
-
-
-def _open(spot: Spot) -> tuple[str, str, FileStamp | None]:
-    """A note's text with plain line ends, the line end it uses, and what it is known by."""
+def _open(spot: NotePath) -> tuple[str, str, FileStamp | None]:
+    """A note's text with \\n newlines, its own newline, and its stamp."""
     stamp = file_stamp(spot.file)
     text = read_text(spot.file, spot.shown)
     return _plain(text), "\r\n" if "\r\n" in text else "\n", stamp
@@ -194,7 +213,7 @@ def _redaction_notice(command: Mapping[str, Any]) -> str:
     return ""
 
 
-def _refuse_taken(spot: Spot) -> None:
+def _refuse_taken(spot: NotePath) -> None:
     if spot.kind() is not None:
         raise Refused(f"Error: The destination {spot.shown} already exists")
 
@@ -212,12 +231,12 @@ def _text(command: Mapping[str, Any], key: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise Refused(f"Error: `{key}` is not text: it holds half of a surrogate pair") from None
+        raise Refused(f"Error: `{key}` is not text: it has a lone surrogate") from None
     return value
 
 
 def _cleaned(command: Mapping[str, Any], key: str, *, or_empty: bool = False) -> str:
-    """A text to be written: without secrets, and without what was recalled from memory before."""
+    """A text to write, without secrets and recalled memories."""
     if or_empty and command.get(key) is None:
         return ""
     return _plain(redact(strip_recalled(_text(command, key))))
@@ -231,10 +250,10 @@ def _lines_of(content: str, wanted: str) -> list[int]:
     return numbers
 
 
-def _refuse_other_files(spot: Spot) -> None:
-    """A folder that holds more than the notes that a model can see is not its to delete."""
+def _refuse_other_files(spot: NotePath, suffix: str) -> None:
+    """Refuse to delete a folder with files that the model cannot see."""
     for folder, folders, files in os.walk(spot.file):
-        names = [name for name in files if not name.endswith(".md")]
+        names = [name for name in files if not name.endswith(suffix)]
         names += [name for name in folders if (Path(folder) / name).is_symlink() or name == "node_modules"]
         names += [name for name in (*folders, *files) if name.startswith(".")]
         if names:

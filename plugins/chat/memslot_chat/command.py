@@ -68,9 +68,9 @@ def command(
     """
     asked = _prompt_and_input(prompt, ctx)
     if asked is None and as_json:
-        raise click.UsageError("--json needs a PROMPT, or text on the standard input", ctx)
+        raise click.UsageError("--json needs a PROMPT, or text on stdin", ctx)
     if is_new and session is not None:
-        raise click.UsageError("--new and --session exclude each other: a KEY that nobody used begins anew", ctx)
+        raise click.UsageError("use --new or --session, not both; an unused KEY starts a new conversation", ctx)
     options = _Options(session, is_new, model, base_url, system, chat_type, agent)
     if os.environ.get("TERM") == "dumb":
         ctx.color = False
@@ -97,11 +97,11 @@ def _prompt_and_input(prompt: str | None, ctx: click.Context) -> str | None:
     elif sys.stdin is not None:  # it is None where a program closed it
         piped = sys.stdin.buffer.read(_LONGEST_INPUT + 1)
         if len(piped) > _LONGEST_INPUT:
-            raise click.UsageError(f"the standard input has more than {_LONGEST_INPUT:,} bytes; ask about less", ctx)
+            raise click.UsageError(f"stdin has more than {_LONGEST_INPUT:,} bytes; send less", ctx)
         parts.append(piped.decode("utf-8", "replace"))
     asked = "\n\n".join(part.strip() for part in parts if part.strip())
     if not asked:
-        raise click.UsageError("there is nothing to ask: the prompt is empty", ctx)
+        raise click.UsageError("the prompt is empty", ctx)
     return asked
 
 
@@ -121,7 +121,7 @@ def _run(host: Host | None, options: _Options, asked: str | None, as_json: bool)
 
 
 def _hold_dialogue(loaded: Host | None, options: _Options, interrupts: Interrupts) -> int:
-    from memslot_chat.dialogue import TerminalDialogue, make_screen
+    from memslot_chat.terminal import TerminalDialogue, make_screen
 
     colour = click.get_current_context().color is not False
     with _host(loaded, options, interrupts) as host:
@@ -171,7 +171,7 @@ def _host(loaded: Host | None, options: _Options, interrupts: Interrupts) -> Ite
 
 def _close(host: Host, interrupts: Interrupts) -> None:
     """Let plugins finish; at a terminal, say why it is idle."""
-    notice = threading.Timer(_SOON, lambda: say_warning("plugins are still at work; Ctrl-C ends the chat now"))
+    notice = threading.Timer(_SOON, lambda: say_warning("plugins are still working; press Ctrl-C to end the chat now"))
     notice.daemon = True
     if sys.stderr is not None and sys.stderr.isatty():
         notice.start()

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from memslot import CompactionFlush, FlushTurn, Message, count_tokens, is_silent_reply, message_text, strip_recalled
 
-from memslot_chat.context import call_ids, for_request, turn_starts
 from memslot_chat.conversation import Conversation
 from memslot_chat.errors import ContextFullError, EndpointError
 from memslot_chat.interrupts import Interrupts
 from memslot_chat.reply import Reply, ReplyBuilder
+from memslot_chat.request_messages import call_ids, for_request, turn_starts
 from memslot_chat.screen import Screen
 from memslot_chat.tool_calls import run_calls
 
@@ -157,8 +157,8 @@ class Compactor:
                 continue
             if summary := strip_recalled(reply.text).strip():
                 return summary
-            raise EndpointError(f"{self._endpoint.service} gave an empty summary")
-        raise ContextFullError(f"{self._endpoint.service} takes not even the shortened conversation")
+            raise EndpointError(f"{self._endpoint.service} returned an empty summary")
+        raise ContextFullError(f"{self._endpoint.service} does not accept even the shortened conversation")
 
     def _counted(self, talk: Conversation, reply: Reply) -> Reply:
         if reply.usage is not None:

@@ -95,11 +95,11 @@ def last_conversation(host: Host, chat_type: ChatType) -> SessionSummary | None:
 def meant_session(store: SessionStore, written: str) -> str:
     """The session with this id or id prefix; what matches none is the id of a new one."""
     if not written:
-        raise SessionError("A conversation's id is not empty; `memslot sessions list` shows all.")
+        raise SessionError("A conversation's id cannot be empty; `memslot sessions list` shows all.")
     ids = store.ids()
     begins = [each for each in ids if each.startswith(written)]
     if written in ids or not begins:
         return written
     if len(begins) > 1:
-        raise SessionError(f"{written!r} is the beginning of {len(begins)} ids of conversations; write more of it.")
+        raise SessionError(f"{written!r} matches {len(begins)} conversations; write more of the id.")
     return begins[0]

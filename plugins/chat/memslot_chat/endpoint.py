@@ -166,7 +166,7 @@ class Endpoint:
         if kind == "application/json":  # from an endpoint that doesn't stream
             tree = parse_json("".join(self._received(stream.text())))
             if not isinstance(tree, Mapping):
-                raise BrokenReplyError(f"{self.service} sent an answer that is not whole; ask again")
+                raise BrokenReplyError(f"{self.service} sent an incomplete answer; ask again")
             yield self._checked(tree)
             return
         if kind.startswith("text/html"):
@@ -218,14 +218,16 @@ class Endpoint:
         return tree
 
     def _too_long(self) -> BrokenReplyError:
-        return BrokenReplyError(f"{self.service} sent more than any answer needs; the rest was not read")
+        return BrokenReplyError(f"{self.service} sent too much for an answer; the rest was not read")
 
     def _transport_failure(self, error: BaseException, *, began: bool) -> EndpointError:
         said = self.service.hide(one_line(str(error), 200))
         if isinstance(error, httpx2.ConnectTimeout):
             return EndpointError(f"{self.service} cannot be reached: it did not answer in {CONNECT_SECONDS:g} s")
         if isinstance(error, httpx2.TimeoutException | openai.APITimeoutError):
-            return BrokenReplyError(f"{self.service} was silent for {self._silence:g} s; ask again, or a smaller model")
+            return BrokenReplyError(
+                f"{self.service} sent nothing for {self._silence:g} s; try again or use a smaller model"
+            )
         if isinstance(error, httpx2.InvalidURL | httpx2.UnsupportedProtocol | httpx2.LocalProtocolError):
             return EndpointError(f"{self.service} cannot be asked: the address or the key is not valid")
         if "SSL" in said or "certificate" in said.lower():

@@ -123,7 +123,7 @@ def _explain(dialogue: Dialogue, query: str) -> None:
         _search(dialogue, query, explain=True)
         return
     if dialogue.last_outcome is None:
-        click.echo("Nothing was asked yet; /explain QUERY shows what a search finds, and why.")
+        click.echo("Nothing asked yet; /explain QUERY shows what a search finds, and why.")
         return
     recalled = dialogue.last_outcome.recalled
     click.secho("Put before the prompt:", bold=True)
@@ -169,7 +169,7 @@ def _pairs(explanation: Mapping[str, Any]) -> str:
 
 def _help(dialogue: Dialogue, _: str) -> None:
     print_table(("command", "what it does"), [(each.usage, each.help) for each in COMMANDS.values()])
-    click.echo("Ctrl-C stops an answer. A line that ends with \\ goes on in the next.")
+    click.echo("Ctrl-C stops an answer. A line that ends with \\ continues on the next.")
 
 
 def _when(moment: int) -> str:

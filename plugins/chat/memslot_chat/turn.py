@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from memslot import CompactionFlush, Message, SessionError, count_tokens
 
 from memslot_chat.compaction import Compactor
-from memslot_chat.context import CANCELLED, INTERRUPTED, call_ids, for_request, schema_tokens
 from memslot_chat.conversation import Conversation
 from memslot_chat.errors import ChatError, ContextFullError, ToolsRefusedError
 from memslot_chat.interrupts import Interrupts
 from memslot_chat.reply import THOUGHTS, Reply, ReplyBuilder, RequestedCall, Usage
+from memslot_chat.request_messages import CANCELLED, INTERRUPTED, call_ids, for_request, schema_tokens
 from memslot_chat.screen import Screen
 from memslot_chat.tool_calls import CallOutcome, run_calls
 

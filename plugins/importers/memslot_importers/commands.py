@@ -21,7 +21,7 @@ _PROGRAMS = ("claude-code", "codex", "openclaw", "chatgpt", "memslot")
 @click.command("import")
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 @click.option("--from", "program", type=click.Choice(_PROGRAMS), help="The program (default: detected).")
-@click.option("--dry-run", is_flag=True, help="Say what would happen, and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would happen without writing anything.")
 @click.option("--agent", help="Agent to use (default: the default agent).")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_obj
@@ -30,8 +30,8 @@ def import_sessions(
 ) -> None:
     """Import conversations of Claude Code, Codex, OpenClaw or ChatGPT, or ones that memslot exported.
 
-    PATH is a transcript, a folder of them, or ChatGPT's export, zipped or not. Nothing there is changed. Importing
-    again brings what is new since, and nothing twice.
+    PATH is a transcript, a folder of them, or ChatGPT's export, zipped or not; it is not changed. Importing again adds
+    only what is new.
 
     \b
     Examples:
@@ -59,7 +59,7 @@ def _print(done: SessionsImport) -> None:
     if rows:
         print_table(("state", "program", "id", "lines"), rows)
     if torn := sum(each.skipped for each in done.sessions):
-        say_warning(f"left out: {_counted(torn, 'line')} that could not be read")
+        say_warning(f"skipped {_counted(torn, 'unreadable line')}")
     for reason in done.refused:
         say_warning(_line(reason))
     verb = "would import" if done.dry_run else "imported"
@@ -72,7 +72,7 @@ _TOLD = ("set", "kept", "secret")
 
 @click.group("import")
 def import_group() -> None:
-    """Take over notes, transcripts and settings of other programs.
+    """Import notes, transcripts and settings of other programs.
 
     \b
     Examples:
@@ -83,14 +83,14 @@ def import_group() -> None:
 
 @import_group.command()
 @click.argument("path", type=click.Path(path_type=Path, exists=True))
-@click.option("--dry-run", is_flag=True, help="Say what would happen, and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would happen without writing anything.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_obj
 def openclaw(host: Host, path: Path, dry_run: bool, as_json: bool) -> None:
-    """Take over an OpenClaw home at PATH, or the notes of one of its workspaces.
+    """Import an OpenClaw home at PATH, or the notes of one of its workspaces.
 
-    Nothing there is changed. Here, what is new is added: a note that differs from yours is left alone and told, and
-    so is a setting. Keys in plain text are not copied. Running it again brings what is new since.
+    PATH is not changed. New notes and settings are added here; those that differ from yours are reported and left
+    alone. Plain-text keys are not copied. Importing again adds only what is new.
 
     \b
     Examples:
@@ -122,24 +122,24 @@ def _print_home(done: OpenClawImport) -> None:
     left_out = [setting for setting in done.settings if setting.state == "left-out"]
     for reason in dict.fromkeys(setting.reason for setting in left_out):
         names = ", ".join(setting.name for setting in left_out if setting.reason == reason)
-        click.echo(f"Left out: {_line(names)}: {_line(reason)}", err=True)
+        click.echo(f"Skipped: {_line(names)}: {_line(reason)}", err=True)
     for agent in done.agents:
         _print_agent(agent, done.dry_run)
     if done.unlisted:
         names = ", ".join(done.unlisted)
-        say_warning(f"transcripts of agents that are in no config any more were left out: {_line(names)}")
+        say_warning(f"skipped transcripts of agents that are no longer in the config: {_line(names)}")
     if not done.dry_run:
         click.echo("Next: memslot doctor")
 
 
 def _print_agent(agent: AgentImport, dry_run: bool) -> None:
-    verb = "would take over" if dry_run else "took over"
+    verb = "would import" if dry_run else "imported"
     notes, transcripts = _summary(agent.notes, "note"), _summary(agent.transcripts, "transcript")
     say_done(f"{agent.id}: {verb} {notes} into {agent.workspace} and {transcripts}")
     for each in agent.left_alone:
         say_warning(f"{_line(each.path)} was left alone: {_line(each.reason)}")
     if any(each.state == "conflict" for each in agent.left_alone):
-        say_warning(f"compare what differs in {agent.workspace} with {agent.origin}, and merge it by hand")
+        say_warning(f"compare {agent.workspace} with {agent.origin}, and merge the differences by hand")
     if agent.problem:
         say_warning(f"{agent.id}: {agent.problem}")
 
@@ -153,9 +153,9 @@ def _summary(files: Iterable[Copied], noun: str) -> str:
 
 _REST = {
     "same": "there already",
-    "conflict": "that differ from yours",
-    "refused": "that cannot be copied",
-    "skipped": "links left out",
+    "conflict": "differ from yours",
+    "refused": "cannot be copied",
+    "skipped": "links skipped",
 }
 
 

@@ -1,4 +1,4 @@
-"""Lines of a transcript, packed with Zstandard or not; Codex packs those of last week."""
+"""Lines of a transcript, compressed with Zstandard or not; Codex compresses old ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LIBRARY = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zst
 
 
 def read_lines(path: Path) -> Iterator[Line]:
-    """All lines of a file. Raises OSError, and a SessionError for a packed file that cannot be unpacked."""
+    """All lines of a file; raises OSError, or a SessionError if it cannot be decompressed."""
     if not path.name.endswith(PACKED):
         yield from read_jsonl(path)
         return
@@ -25,11 +25,11 @@ def read_lines(path: Path) -> Iterator[Line]:
         zstd = importlib.import_module(_LIBRARY)
     except ImportError:
         raise SessionError(
-            f"{path} is compressed, and {_LIBRARY}, which reads it, is missing; "
-            f"install it with `{extra_install_command('codex')}`, or decompress the file with `zstd -d`."
+            f"{path} is compressed, and {_LIBRARY} is not installed; "
+            f"run `{extra_install_command('codex')}`, or decompress the file with `zstd -d`."
         ) from None
     try:
         with zstd.open(path) as file:
             yield from read_jsonl(file)
     except (zstd.ZstdError, EOFError) as error:
-        raise SessionError(f"{path} cannot be unpacked ({error}).") from None
+        raise SessionError(f"{path} cannot be decompressed ({error}).") from None

@@ -9,7 +9,7 @@ from typing import Any
 
 from memslot import ImportedSession, SessionError, SessionImport, SessionStore
 
-from memslot_importers.files import find_files, read_file
+from memslot_importers.conversations import find_files, read_file
 
 
 @dataclass

@@ -1,8 +1,8 @@
-"""`memslot-hook`: asks a server that is already running, and is `memslot hook` where there is none.
+"""`memslot-hook`: asks a running MCP server, and falls back to `memslot hook`.
 
-A coding agent that has memslot as an MCP server keeps a process with everything loaded. To ask it takes a few
-milliseconds, to load everything again most of a second, before each prompt. So nothing may be imported here that
-Python has not loaded anyway, except `socket`.
+A coding agent that has memslot as an MCP server keeps a process with everything loaded. Asking it takes milliseconds;
+loading everything again takes most of a second, before each prompt. So import nothing here that Python has not loaded
+anyway, except `socket`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from collections.abc import Mapping
 MAX_BYTES = 16 * 1024 * 1024
 CONNECT_SECONDS = 0.5
 ANSWER_SECONDS = 8.0
-"""In all: a prompt waits no longer, whatever a server or a plugin does."""
-_began = time.monotonic()
-DONE = b"memslot-hook 1\n"
-"""What an answer begins with; anything else is none."""
+"""In total: no server or plugin makes a prompt wait longer."""
+_started = time.monotonic()
+ANSWER_HEADER = b"memslot-hook 1\n"
+"""Every answer begins with this."""
 EVENTS = ("session-start", "prompt", "stop")
 
 
@@ -32,24 +32,25 @@ def main() -> None:
         return
     payload = sys.stdin.buffer.read(MAX_BYTES + 1)
     try:
-        answer = ask(Meant.here(label, os.environ), words[1], payload) if len(payload) <= MAX_BYTES else None
-    except TimeoutError:  # it was heard; to do it here, too, would take as long again, and would do it twice
+        address = MemoryAddress.from_env(label, os.environ)
+        answer = ask(address, words[1], payload) if len(payload) <= MAX_BYTES else None
+    except TimeoutError:  # the server has it; doing it here too would take as long again, and do it twice
         _say_gave_up()
         return
     if answer is None:
-        if words[1] != "stop":  # nobody waits for that
-            _watch_the_clock()
+        if words[1] != "stop":  # the person does not wait for that one
+            _start_watchdog()
         _run_command(sys.argv[1:], payload)
         return
     try:
         os.write(1, answer)
     except OSError as error:
-        sys.stderr.write(f"memslot: the answer could not be written: {error.strerror or error}\n")
+        sys.stderr.write(f"memslot: cannot write the answer: {error.strerror or error}\n")
 
 
 def seconds_left() -> float:
-    """How long this hook may still take."""
-    return max(0.0, ANSWER_SECONDS - (time.monotonic() - _began))
+    """Seconds that this hook may still take."""
+    return max(0.0, ANSWER_SECONDS - (time.monotonic() - _started))
 
 
 def _say_gave_up() -> None:
@@ -57,8 +58,8 @@ def _say_gave_up() -> None:
     sys.stderr.flush()
 
 
-def _watch_the_clock() -> None:
-    """End the process when its time is up, even while plugins are being loaded."""
+def _start_watchdog() -> None:
+    """End the process when its time is up, even while plugins load."""
     import threading
 
     def give_up() -> None:
@@ -77,7 +78,7 @@ def _read_arguments(arguments: list[str]) -> tuple[str, list[str]]:
 
 
 def _run_command(arguments: list[str], payload: bytes | None) -> None:
-    """Do what `memslot hook` does; what was read from stdin is put back."""
+    """Run `memslot hook`, with what was read from stdin put back."""
     import io
     import runpy
 
@@ -88,14 +89,14 @@ def _run_command(arguments: list[str], payload: bytes | None) -> None:
     runpy.run_module("memslot", run_name="__main__")
 
 
-class Meant:
-    """Which memory is meant: the home, the agent, and the project whose settings count."""
+class MemoryAddress:
+    """Which memory a hook is for: the home, the agent, and the project whose settings apply."""
 
     def __init__(self, home: str, label: str, project: str) -> None:
         self.parts = (home, label, project)
 
     @classmethod
-    def here(cls, label: str, env: Mapping[str, str]) -> Meant:
+    def from_env(cls, label: str, env: Mapping[str, str]) -> MemoryAddress:
         home = os.path.realpath(os.path.expanduser(env.get("MEMSLOT_HOME") or "~/.memslot"))  # noqa: PTH111
         config = env.get("MEMSLOT_CONFIG", "")
         return cls(f"{home}\n{config}", label, os.path.realpath(env.get("CLAUDE_PROJECT_DIR") or "."))
@@ -104,21 +105,21 @@ class Meant:
         return "\0".join(self.parts).encode("utf-8", "surrogateescape")
 
     def prefix(self) -> str:
-        """How the names of its sockets begin; too short to tell all apart, so the server compares the line."""
+        """Prefix of its sockets' names. It may collide, so the server compares the whole line."""
         return f"{zlib.crc32(self.line()):08x}."
 
 
 def socket_folder() -> str | None:
-    """The private folder for sockets; None where there are none.
+    """The private folder for sockets; None on platforms without them.
 
-    Not below the home, since a socket's path must be short, and not where a variable says, since clients start servers
-    with few of the variables that hooks have.
+    Not in the home, since a socket's path must be short, and not set by a variable, since clients start servers with
+    few of the variables that hooks have.
     """
     return f"/tmp/memslot-{os.getuid()}" if hasattr(os, "getuid") else None
 
 
 def is_private(folder: str) -> bool:
-    """Whether nobody else could have put something there."""
+    """Whether only this user can write to the folder."""
     try:
         status = os.lstat(folder)
     except OSError:
@@ -126,20 +127,20 @@ def is_private(folder: str) -> bool:
     return status.st_mode & 0o170077 == 0o040000 and status.st_uid == os.getuid()
 
 
-def ask(meant: Meant, event: str, payload: bytes) -> bytes | None:
-    """A server's answer to an event; None where no server runs for this memory, or none can answer.
+def ask(address: MemoryAddress, event: str, payload: bytes) -> bytes | None:
+    """A server's answer to an event; None if no server of this memory can answer.
 
-    Raises a TimeoutError where a server has the event and is not done with it in time, or the time is up.
+    Raises a TimeoutError if a server has the event and does not finish in time.
     """
     folder = socket_folder()
     if folder is None or not is_private(folder):
         return None
-    prefix = meant.prefix()
+    prefix = address.prefix()
     for name in sorted(os.listdir(folder), reverse=True):  # noqa: PTH208
         if name.startswith(prefix):
             if not seconds_left():
                 raise TimeoutError
-            answer = _ask_one(f"{folder}/{name}", meant.line() + b"\0" + event.encode() + b"\0" + payload)
+            answer = _ask_one(f"{folder}/{name}", address.line() + b"\0" + event.encode() + b"\0" + payload)
             if answer is not None:
                 return answer
     return None
@@ -152,8 +153,8 @@ def _remove(path: str) -> None:
         pass
 
 
-def _some(seconds: float) -> float:
-    """A time limit for a socket, where 0 would mean not to wait at all and not to raise TimeoutError."""
+def _timeout(seconds: float) -> float:
+    """A socket timeout above 0, which would make the socket non-blocking."""
     return max(seconds, 0.001)
 
 
@@ -161,21 +162,21 @@ def _ask_one(path: str, request: bytes) -> bytes | None:
     import socket
 
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as wire:
-        wire.settimeout(min(CONNECT_SECONDS, _some(seconds_left())))
+        wire.settimeout(min(CONNECT_SECONDS, _timeout(seconds_left())))
         try:
             wire.connect(path)
-        except ConnectionRefusedError:  # its server was killed
+        except ConnectionRefusedError:  # the server was killed
             _remove(path)
             return None
         except OSError:
             return None
         try:
-            wire.settimeout(_some(seconds_left()))
+            wire.settimeout(_timeout(seconds_left()))
             wire.sendall(request)
             wire.shutdown(socket.SHUT_WR)
             parts = []
             while True:
-                wire.settimeout(_some(seconds_left()))  # a limit of each call; there may be many
+                wire.settimeout(_timeout(seconds_left()))  # each call has its own timeout
                 part = wire.recv(65536)
                 if not part:
                     break
@@ -185,7 +186,7 @@ def _ask_one(path: str, request: bytes) -> bytes | None:
         except OSError:
             return None
     answer = b"".join(parts)
-    return answer.removeprefix(DONE) if answer.startswith(DONE) else None
+    return answer.removeprefix(ANSWER_HEADER) if answer.startswith(ANSWER_HEADER) else None
 
 
 if __name__ == "__main__":

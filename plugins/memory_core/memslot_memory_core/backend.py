@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Protocol
 from weakref import WeakValueDictionary
 
-from memslot import CanList, CanRead, CanRefresh, CanRemember, PluginContext, real_path
+from memslot import CanKeepFiles, CanList, CanRead, CanRefresh, CanRemember, PluginContext, real_path
 
 from memslot_memory_core.index.report import Progress, SyncReport
 from memslot_memory_core.manager import MemoryManager
@@ -18,7 +18,7 @@ from memslot_memory_core.searchable import Searchable
 from memslot_memory_core.settings import SearchSettings, memory_settings, search_settings
 
 
-class Backend(Searchable, CanRefresh, CanRead, CanList, CanRemember, Protocol):
+class Backend(Searchable, CanRefresh, CanRead, CanList, CanRemember, CanKeepFiles, Protocol):
     """The memory as tools, commands and hooks use it."""
 
     def sync(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 from memslot import (
+    MemoryFiles,
     MemoryPage,
     MemoryReceipt,
     MemorySearchOutcome,
@@ -179,6 +180,15 @@ class MemoryManager:
         """Take up what changed on disk."""
         if self.settings.enabled:
             self.sync()
+
+    def files(self) -> MemoryFiles:
+        """The Markdown files of the workspace."""
+        return self.place.files
+
+    def files_changed(self, *paths: str) -> None:
+        """Take up changed files in the background."""
+        if self.settings.enabled:
+            self.request_sync()
 
     # Keeping it fresh
 

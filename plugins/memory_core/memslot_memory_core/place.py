@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from memslot import real_path
+from memslot import MemoryFiles, real_path
 
 from memslot_memory_core.index.owner import Owner
 
@@ -22,6 +22,11 @@ class Place:
     """Whether transcripts belong to it that don't name a workspace."""
     older_index: Path | None = None
     """Where the index was before its name held the workspace."""
+
+    @property
+    def files(self) -> MemoryFiles:
+        """The notes that other programs may write."""
+        return MemoryFiles(self.workspace.absolute(), "memory", named=("MEMORY.md", "USER.md"))
 
     @property
     def owner(self) -> Owner:

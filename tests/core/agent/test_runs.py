@@ -158,6 +158,15 @@ def test_prompt_sections_need_full_mode_and_their_tools(bench) -> None:
             assert headings(run.system_prompt) == ["Echoing", "Always"]
 
 
+def test_the_system_prompt_needs_no_run(bench) -> None:
+    bench.write("echo", ECHO + SECTIONS, provides=ECHO_TOOLS)
+    bench.write("ear", LISTENER)
+    with bench.load() as host:
+        assert headings(host.system_prompt()) == ["Echoing", "Whispering", "Always"]
+        assert headings(host.system_prompt("group")) == ["Echoing", "Always"]
+    assert bench.heard("ear") == []
+
+
 def test_a_section_that_cannot_be_written_is_left_out(bench) -> None:
     bench.write(
         "author",

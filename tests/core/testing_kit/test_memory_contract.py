@@ -7,10 +7,13 @@ GOOD = [
     "TestGood",
     "TestGoodThatRefuses",
     "TestGoodWithoutFiles",
+    "TestGoodWithNoteFiles",
     "TestGoodThatEmbeds",
     "TestGoodThatRefusesWithoutVectors",
 ]
 BAD = {
+    "TestDeafToNoteFiles": "test_a_note_file_is_found_by_its_path",
+    "TestNoteFilesOutside": "test_note_files_have_their_place",
     "TestNoMemory": "test_it_has_everything_a_memory_has",
     "TestFindsNothing": "test_it_finds_what_was_remembered",
     "TestMakesThingsUp": "test_an_empty_memory_finds_nothing",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import multiprocessing
 import os
 import stat
@@ -32,7 +31,7 @@ from langgraph.store.base import (
 from langgraph.store.memory import InMemoryStore
 from memslot import Host, MemslotError
 from memslot_adapters.langgraph import MemoryStore
-from memslot_adapters.langgraph.item_paths import encode, path_of
+from memslot_adapters.langgraph.item_files import encode, note_name
 
 from tests.plugins.adapters.conftest import OpenHost
 
@@ -157,7 +156,7 @@ class TestNames:
         assert {item.key: item.value["n"] for item in store.search(ANA, limit=99)} == {
             name: number for number, name in enumerate(NAMES)
         }
-        assert len({str(path_of(ANA, name)).casefold() for name in NAMES}) == len(NAMES)
+        assert len({note_name(ANA, name, ".md").casefold() for name in NAMES}) == len(NAMES)
 
     @given(st.text(), st.text())
     def test_no_two_names_share_a_file_and_none_leads_elsewhere(self, one: str, other: str) -> None:
@@ -241,18 +240,13 @@ class TestSearch:
         assert text.split("\n") == ["", "a.b: one", "c[*]: two", "c[*]: three", ""]
 
     @pytest.mark.parametrize("slot", ["memory-lancedb", "none"])
-    def test_where_the_memory_searches_no_notes_nothing_is_ranked_and_it_says_so(
-        self, open_host: OpenHost, slot: str, caplog: pytest.LogCaptureFixture
-    ) -> None:
+    def test_a_memory_without_note_files_is_refused_in_one_sentence(self, open_host: OpenHost, slot: str) -> None:
         plugins = ("memory-lancedb", "embed-universal") if slot == "memory-lancedb" else ("embed-universal",)
-        store = MemoryStore(open_host(*plugins, provider="universal"))
-        store.put(ANA, "food", {"text": "mango"})
-        with caplog.at_level(logging.WARNING, "memslot.adapters"):
-            for _ in range(3):
-                assert [item.score for item in store.search(ANA, query="mango")] == [None]
-        said = [record.message for record in caplog.records if record.name == "memslot.adapters"]
-        assert len(said) == 1
-        assert "items are not ranked" in said[0]
+        host = open_host(*plugins, provider="universal")
+        reason = "memory-lancedb keeps none" if slot == "memory-lancedb" else host.memory_problem
+        with pytest.raises(MemslotError) as told:
+            MemoryStore(host)
+        assert str(told.value) == f"the store keeps its items in the memory's note files: {reason}"
 
 
 class TestNamespaces:
@@ -293,7 +287,7 @@ class TestBatches:
         assert [item.key for item in store.search(ANA)] == ["b"]
 
     def test_an_operation_nobody_knows(self, store: MemoryStore) -> None:
-        with pytest.raises(ValueError, match="no operation of type"):
+        with pytest.raises(ValueError, match="unknown operation"):
             store.batch([("put",)])  # type: ignore[list-item]
 
     def test_the_async_methods_do_the_same(self, store: MemoryStore) -> None:
@@ -383,9 +377,9 @@ class TestFiles:
         (folder / "users" / "ben").symlink_to(outside)
         (folder / "users" / "ana" / "pet.md").symlink_to(outside / "pet.md")
         for namespace, key in ((("users", "ben"), "k"), (ANA, "pet")):
-            with pytest.raises(MemslotError, match="is a link"):
+            with pytest.raises(MemslotError, match="is a symbolic link"):
                 store.put(namespace, key, {})
-            with pytest.raises(MemslotError, match="is a link"):
+            with pytest.raises(MemslotError, match="is a symbolic link"):
                 store.get(namespace, key)
         assert [item.key for item in store.search(())] == ["food"]
         assert store.search(("users", "ben")) == []
@@ -414,7 +408,8 @@ class TestFiles:
 
 
 def write_many(home: str, name: str) -> None:
-    with Host.load({"plugins": {"slots": {"memory": "none"}}}, home=home) as host:
+    quiet = {"memorySearch": {"provider": "none", "sync": {"watch": False}}}
+    with Host.load({"agents": {"defaults": quiet}}, home=home) as host:
         store = MemoryStore(host)
         for number in range(30):
             store.put(("shared",), f"{name}-{number}", {"n": number})

@@ -39,7 +39,7 @@ def test_a_missing_framework_is_one_sentence_with_the_command(adapter: str) -> N
 
     assert done.returncode == 1
     assert done.stderr.strip().splitlines()[-1] == (
-        f"ImportError: this adapter needs {module}, and it cannot be used here (No module named {module!r}); "
+        f"ImportError: this adapter needs {module}, which cannot be imported (No module named {module!r}); "
         f"install it with: {extra_install_command(extra)}"
     )
 

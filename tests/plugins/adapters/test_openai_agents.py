@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from memslot import Host, SessionStore
 from memslot.cli.app import app
 from memslot_adapters.openai_agents import MemorySession, memory_tools, remembering
-from memslot_adapters.openai_agents.function_tools import fits_strict_mode
+from memslot_adapters.openai_agents.tools import fits_strict_mode
 
 from tests.plugins.adapters.conftest import PRIVATE, Ear
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from memslot import Host, MemslotError, Session
-from memslot_adapters.memory_run import Remembering, to_the_end
-from memslot_adapters.tools import Toolbox, running
+from memslot_adapters.memory_run import Remembering, run_to_completion
+from memslot_adapters.tools import Toolbox, active_run
 
 from tests.plugins.adapters.conftest import PRIVATE, Ear
 
@@ -43,7 +43,7 @@ class TestToolbox:
         team = Session(host.agent_id, "team", "group")
         assert names(Toolbox(host, team)) == names(Toolbox(host, team, "group"))
         for make in (Toolbox, lambda *given: Remembering(given[0], "hi", session=given[1], chat_type=given[2])):
-            with pytest.raises(ValueError, match="session 'team' is a group chat, not a direct one"):
+            with pytest.raises(ValueError, match="session 'team' is a group chat, not direct"):
                 make(host, team, "direct")
 
     def test_all_tools_that_any_chat_may_have(self, host: Host) -> None:
@@ -63,13 +63,13 @@ class TestToolbox:
 class TestBlocks:
     def test_outside_the_block_there_is_no_run(self, host: Host) -> None:
         block = Remembering(host, "hello there")
-        with pytest.raises(RuntimeError, match="a run begins with its block"):
+        with pytest.raises(RuntimeError, match="the run has not begun"):
             block.context
         with block:
-            found = running()
+            found = active_run()
             assert found is not None
             assert found.run is block.memory_run
-        assert running() is None
+        assert active_run() is None
 
     def test_tasks_beside_it_do_not_see_it(self, host: Host) -> None:
         async def main() -> None:
@@ -82,7 +82,7 @@ class TestBlocks:
 
             task = asyncio.ensure_future(talk())
             await inside.wait()
-            assert running() is None
+            assert active_run() is None
             seen.set()
             await task
 
@@ -122,7 +122,7 @@ class TestBlocks:
             done.append(True)
 
         async def main() -> None:
-            task = asyncio.ensure_future(to_the_end(work))
+            task = asyncio.ensure_future(run_to_completion(work))
             for _ in range(2):
                 await asyncio.sleep(0)
                 task.cancel()
@@ -140,4 +140,4 @@ class TestBlocks:
             raise ValueError("broken")
 
         with pytest.raises(ValueError, match="broken"):
-            asyncio.run(to_the_end(work))
+            asyncio.run(run_to_completion(work))

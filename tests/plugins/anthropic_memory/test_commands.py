@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 from memslot.testing import HostOpener, ToolContract
-from memslot_anthropic_memory import MemoryTool, handle_memory_command, tool
+from memslot_anthropic_memory import MemoryTool, tool
 from memslot_anthropic_memory.plugin import make_tool
+
+from tests.note_folder import NoteFolder
 
 PRIVATE_KEY = (
     "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg\nkqhkiG9w0BAQEF\nAASCBKcwggSjAg\n-----END PRIVATE KEY-----\n\n"
@@ -31,7 +33,7 @@ def workspace(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def memory(workspace: Path) -> MemoryTool:
-    return MemoryTool(workspace)
+    return MemoryTool(NoteFolder(workspace))
 
 
 def ok(memory: MemoryTool, **command: Any) -> str:
@@ -60,7 +62,7 @@ class TestView:
         ]
 
     def test_an_empty_memory_is_a_listing_and_no_error(self, tmp_path: Path) -> None:
-        assert "\t/memories" in handle_memory_command(tmp_path / "new", {"command": "view", "path": "/memories"}).text
+        assert "\t/memories" in ok(MemoryTool(NoteFolder(tmp_path / "new")), command="view", path="/memories")
 
     def test_shows_a_file_with_line_numbers(self, memory: MemoryTool) -> None:
         text = ok(memory, command="view", path="/memories/2026-01-02.md")
@@ -401,7 +403,7 @@ class TestMemoryAsATool(ToolContract):
         self.workspace = workspace
 
     def make_tool(self) -> Any:
-        return make_tool(MemoryTool(self.workspace))
+        return make_tool(lambda: NoteFolder(self.workspace))
 
     def good_arguments(self) -> dict[str, Any]:
         return {"command": "view", "path": "/memories/2026-01-02.md", "view_range": [1, 2]}
@@ -415,17 +417,58 @@ class TestPlugin:
     def test_gives_the_tool_in_private_when_asked(self, tmp_path: Path) -> None:
         config = {"plugins": {"entries": {"anthropic-memory": {"config": {"tool": True}}}}}
         with HostOpener(tmp_path / "home") as open_host:
-            host = open_host("anthropic-memory", config=config)
+            host = open_host("anthropic-memory", "memory-core", config=config)
             made = host.call_tool("memory", {"command": "create", "path": "/memories/a.md", "file_text": "hello\n"})
 
-            assert [tool.name for tool in host.tools()] == ["memory"]
-            assert host.tools("group") == ()
+            assert "memory" in [tool.name for tool in host.tools()]
+            assert "memory" not in [tool.name for tool in host.tools("group")]
             assert not made.is_error
             assert (tmp_path / "home" / "workspace" / "memory" / "a.md").read_text(encoding="utf-8") == "hello\n"
 
+    def test_what_it_writes_is_found(self, tmp_path: Path) -> None:
+        config = {
+            "agents": {"defaults": {"memorySearch": {"provider": "none", "sync": {"watch": False}}}},
+            "plugins": {"entries": {"anthropic-memory": {"config": {"tool": True}}}},
+        }
+        with HostOpener(tmp_path / "home") as open_host:
+            host = open_host("anthropic-memory", "memory-core", config=config)
+            host.call_tool("memory_search", {"query": "builds the index"})
+            text = "The heliotrope blooms.\n"
+            host.call_tool("memory", {"command": "create", "path": "/memories/garden/a.md", "file_text": text})
+            found = host.call_tool("memory_search", {"query": "heliotrope"}).data
+
+            assert [hit["path"] for hit in found["results"]] == ["memory/garden/a.md"]
+
+    def test_a_memory_without_note_files_is_an_error_in_one_sentence(self, tmp_path: Path) -> None:
+        config = {"plugins": {"slots": {"memory": "none"}, "entries": {"anthropic-memory": {"config": {"tool": True}}}}}
+        with HostOpener(tmp_path / "home") as open_host:
+            told = open_host("anthropic-memory", config=config).call_tool("memory", {"command": "view"})
+
+        assert told.is_error
+        assert told.text == "Error: the memory tool edits note files, and the memory in the slot keeps none"
+
+
+def test_the_memory_hears_of_each_change(workspace: Path) -> None:
+    notes = NoteFolder(workspace)
+    memory = MemoryTool(notes)
+    ok(memory, command="view", path="/memories/MEMORY.md")
+    ok(memory, command="create", path="/memories/new/a.md", file_text="x\n")
+    ok(memory, command="insert", path="/memories/MEMORY.md", insert_line=0, insert_text="y")
+    ok(memory, command="rename", old_path="/memories/new/a.md", new_path="/memories/new/b.md")
+    ok(memory, command="delete", path="/memories/projects")
+    refused(memory, command="delete", path="/memories/missing.md")
+
+    assert notes.changed == [
+        "memory/new/a.md",
+        "MEMORY.md",
+        "memory/new/a.md",
+        "memory/new/b.md",
+        "memory/projects",
+    ]
+
 
 def test_a_redacted_secret_is_told(tmp_path: Path) -> None:
-    notes = MemoryTool(tmp_path)
+    notes = MemoryTool(NoteFolder(tmp_path))
     secret = "ghp_" + "aB3dE5fG7h" * 4
     answer = notes.handle({"command": "create", "path": "/memories/a.md", "file_text": f"token {secret}\n"})
     assert "were replaced by [redacted]" in answer.text

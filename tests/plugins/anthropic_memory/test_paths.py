@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from memslot_anthropic_memory import MemoryTool
 
+from tests.note_folder import NoteFolder
+
 OUTSIDE = "outside the notes"
 
 
@@ -85,7 +87,7 @@ ATTACKS = [
 
 @pytest.mark.parametrize("path", ATTACKS, ids=ascii)
 def test_an_attack_reads_and_changes_nothing(workspace: Path, path: str) -> None:
-    memory = MemoryTool(workspace)
+    memory = MemoryTool(NoteFolder(workspace))
     before = _state(workspace.parent)
 
     commands = [
@@ -131,7 +133,7 @@ def test_a_created_note_is_always_inside(rest: str, prefixed: bool, tmp_path_fac
     (workspace / "memory" / "folder-link").symlink_to(base)
     path = f"/memories/{rest}" if prefixed else rest
 
-    answer = MemoryTool(workspace).handle({"command": "create", "path": path, "file_text": "x"})
+    answer = MemoryTool(NoteFolder(workspace)).handle({"command": "create", "path": path, "file_text": "x"})
 
     files = [each for each in base.rglob("*") if each.is_file()]
     notes = [each for each in files if not any(parent.is_symlink() for parent in each.parents)]

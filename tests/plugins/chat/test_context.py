@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from memslot_chat.context import call_ids, for_request
+from memslot_chat.request_messages import call_ids, for_request
 
 
 def user(text: str) -> dict[str, Any]:

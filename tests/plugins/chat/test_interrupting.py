@@ -183,7 +183,7 @@ def test_ctrl_c_does_not_wait_for_plugins_that_finish(chat: Any, wire: Any) -> N
     shown.expect("Hello.")
     shown.prompt()
     shown.line("/quit")
-    shown.expect("plugins are still at work; Ctrl-C ends the chat now")
+    shown.expect("plugins are still working; press Ctrl-C to end the chat now")
 
     shown.send("\x03")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from memslot_chat.dialogue import LineEditor
 from memslot_chat.interrupts import Interrupts
+from memslot_chat.terminal import LineEditor
 
 
 def test_completions_are_looked_up_once_for_each_tab(tmp_path: Path) -> None:

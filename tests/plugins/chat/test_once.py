@@ -188,7 +188,7 @@ def test_an_empty_key_names_no_conversation(chat: Any, wire: Any) -> None:
     done = chat.run("second", "--session", "")
 
     assert done.returncode == 1
-    assert "not empty" in done.stderr
+    assert "cannot be empty" in done.stderr
     assert chat.said("only") == [("user", "first"), ("assistant", "one")]
 
 
@@ -265,9 +265,9 @@ def test_without_settings_the_commands_are_named(chat: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "text", "sentence"),
     [
-        ([], "", "nothing to ask"),
-        (["  "], "", "nothing to ask"),
-        (["x", "--session", "a", "--new"], "", "exclude each other"),
+        ([], "", "the prompt is empty"),
+        (["  "], "", "the prompt is empty"),
+        (["x", "--session", "a", "--new"], "", "not both"),
         (["x", "--chat-type", "crowd"], "", "Invalid value"),
     ],
 )
@@ -366,14 +366,14 @@ def test_an_input_that_is_closed_is_no_prompt(chat: Any, wire: Any) -> None:
     assert chat.in_shell("chat go <&-").stdout == "Hello\n"
     nothing = chat.in_shell("chat <&-")
     assert nothing.returncode == 2
-    assert "there is nothing to ask" in nothing.stderr
+    assert "the prompt is empty" in nothing.stderr
 
 
 def test_an_input_without_end_is_not_read_to_it(chat: Any) -> None:
     done = chat.in_shell("chat go </dev/zero")
 
     assert done.returncode == 2
-    assert "the standard input has more than 8,388,608 bytes" in done.stderr
+    assert "stdin has more than 8,388,608 bytes" in done.stderr
 
 
 def test_help_imports_nothing_heavy(chat: Any) -> None:

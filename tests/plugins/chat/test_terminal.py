@@ -149,7 +149,7 @@ def test_slash_commands(chat: Any, wire: Any) -> None:
         shown.expect(line)
         return str(shown.prompt())
 
-    assert "Nothing was asked yet" in ask("/explain")
+    assert "Nothing asked yet" in ask("/explain")
     shown.line("which gate?")
     shown.expect("One.")
     shown.prompt()

@@ -43,7 +43,7 @@ def fake_server(world: World, name: str, behave: Callable[[socket.socket], None]
     with contextlib.suppress(FileExistsError):
         folder.mkdir(mode=0o700)
     env = {**world.env, "CLAUDE_PROJECT_DIR": str(world.folder / "project")}
-    path = folder / f"{hook_client.Meant.here('', env).prefix()}{os.getpid()}{name}"
+    path = folder / f"{hook_client.MemoryAddress.from_env('', env).prefix()}{os.getpid()}{name}"
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         listener.bind(str(path))
         listener.listen(backlog)
@@ -59,7 +59,7 @@ def drip(listener: socket.socket) -> None:
     with contextlib.suppress(OSError):
         wire, _ = listener.accept()
         with wire:
-            for byte in hook_client.DONE + b" " * 10_000:
+            for byte in hook_client.ANSWER_HEADER + b" " * 10_000:
                 wire.sendall(bytes([byte]))
                 time.sleep(0.1)
 

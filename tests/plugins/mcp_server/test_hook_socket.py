@@ -12,9 +12,9 @@ from typing import Any
 from memslot import AgentStart, hookimpl
 from memslot.testing import HostOpener, InlinePlugin
 from memslot_mcp_server import hook_client
-from memslot_mcp_server.serving import hook_socket
-from memslot_mcp_server.serving.hosts import Hosts
-from memslot_mcp_server.serving.workers import Workers
+from memslot_mcp_server.server import hook_socket
+from memslot_mcp_server.server.hosts import Hosts
+from memslot_mcp_server.server.workers import Workers
 
 from tests.plugins.mcp_server.conftest import World
 from tests.plugins.mcp_server.talk import WAIT, talking
@@ -48,6 +48,7 @@ class TestHooksBesideAServer:
         conversation.write_text(json.dumps(said) + "\n", encoding="utf-8")
         with talking(world) as talk:
             talk.shake_hands()
+            talk.ask(99, "ping")  # its socket is open now
             (world.home / "memslot.json5").write_text("{ broken", encoding="utf-8")  # nobody can load it anew now
 
             start = self.hook(world, "session-start", {"session_id": "a"})
@@ -73,6 +74,7 @@ class TestHooksBesideAServer:
         """Also where a server was killed, and its socket is still there."""
         with talking(world) as talk:
             talk.shake_hands()
+            talk.ask(99, "ping")  # its socket is open now
             (left,) = Path(hook_client.socket_folder() or "").glob(f"*.{talk.process.pid}")
             talk.process.kill()
             talk.process.wait(WAIT)
@@ -88,6 +90,7 @@ class TestHooksBesideAServer:
         odd.write_text(odd.read_text(encoding="utf-8") + SLOW, encoding="utf-8")
         with talking(world) as talk:
             talk.shake_hands()
+            talk.ask(99, "ping")  # its socket is open now
 
             done = self.hook(
                 world, "prompt", {"session_id": "a", "prompt": "which database?"}, "hook_client.ANSWER_SECONDS = 1"
@@ -106,12 +109,12 @@ class TestHooksBesideAServer:
 
     def test_a_server_of_another_memory_says_nothing(self, tmp_path: Path) -> None:
         """Two memories may have sockets of the same name."""
-        own, other = hook_client.Meant("/a", "", "/p"), hook_client.Meant("/b", "", "/p")
+        own, other = hook_client.MemoryAddress("/a", "", "/p"), hook_client.MemoryAddress("/b", "", "/p")
 
         async def main() -> list[bytes | None]:
             with HostOpener(tmp_path) as open_host:
                 host = open_host(InlinePlugin(Chatty()), config={"plugins": {"slots": {"memory": "none"}}})
-                answers = hook_socket._Answers(Hosts(lambda: host), Workers(), own)
+                answers = hook_socket._HookServer(Hosts(lambda: host), Workers(), own)
                 payload = json.dumps({"session_id": "a", "prompt": "hello there"}).encode()
                 requests = [
                     own.line() + b"\0prompt\0" + payload,

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from memslot import AgentStart, fence, hookimpl, strip_recalled
 from memslot.testing import HostOpener, InlinePlugin
 from memslot_mcp_server.hooks import transcript
-from memslot_mcp_server.hooks.answers import before_prompt
+from memslot_mcp_server.hooks.events import before_prompt
 from memslot_mcp_server.hooks.payload import MAX_BYTES, Payload, PayloadError, read_payload
 from memslot_mcp_server.hooks.transcript import last_turn
 

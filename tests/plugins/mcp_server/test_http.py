@@ -20,8 +20,7 @@ from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from memslot import MemslotError
-from memslot_mcp_server.serving.address import listen
-from memslot_mcp_server.serving.token import read_or_make_token
+from memslot_mcp_server.server.http_access import listen, read_or_make_token
 
 from tests.plugins.mcp_server.conftest import World, make_world
 

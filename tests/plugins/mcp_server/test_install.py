@@ -17,9 +17,9 @@ import pytest
 from click.testing import CliRunner, Result
 from memslot import MemslotError
 from memslot.testing import HostOpener
-from memslot_mcp_server.clients.entries import Program, add_entry, entry_of
-from memslot_mcp_server.clients.files import BACKUP, change_file
-from memslot_mcp_server.clients.places import CLIENTS
+from memslot_mcp_server.clients.config_edit import BACKUP, change_file
+from memslot_mcp_server.clients.config_locations import CLIENTS
+from memslot_mcp_server.clients.server_entry import Program, add_entry, entry_of
 from memslot_mcp_server.hooks.settings import EVENTS, add_hooks
 
 from tests.plugins.mcp_server.conftest import World
@@ -168,7 +168,7 @@ def test_a_refusal_says_where_and_shows_no_other_servers_secrets(cli: Cli, end: 
 
     assert done.exit_code == 1
     assert "hunter2" not in done.output
-    assert "from line " in done.stderr
+    assert "at line " in done.stderr
 
 
 def test_a_read_only_file_is_left_alone(cli: Cli) -> None:

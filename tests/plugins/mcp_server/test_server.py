@@ -16,10 +16,10 @@ from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 from memslot import Host, MemslotError, PromptSection, Tool, hookimpl
 from memslot.testing import HostOpener, InlinePlugin
-from memslot_mcp_server.serving import server as serving
-from memslot_mcp_server.serving.hosts import Hosts
-from memslot_mcp_server.serving.server import MemslotServer
-from memslot_mcp_server.serving.workers import Workers
+from memslot_mcp_server.server import mcp_server
+from memslot_mcp_server.server.hosts import Hosts
+from memslot_mcp_server.server.mcp_server import MemslotServer
+from memslot_mcp_server.server.workers import Workers
 
 NO_MEMORY = {"plugins": {"slots": {"memory": "none"}}}
 QUIET = {"agents": {"defaults": {"memorySearch": {"provider": "none", "sync": {"watch": False}}}}}
@@ -232,7 +232,7 @@ class TestNotes:
         assert "outside" not in str(caught.value)
 
     def test_come_in_pages(self, ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(serving, "PAGE", 3)
+        monkeypatch.setattr(mcp_server, "PAGE", 3)
 
         async def work(client: Client) -> tuple[list[str], list[str]]:
             first = await client.list_resources()
@@ -276,7 +276,7 @@ class TestRecall:
             return [(await client.get_prompt("recall", query)).messages[0].content.text for _ in range(2)]
 
         first, second = ask(work)
-        assert first == second == "zebra crossings in Lisbon\n\n(Nothing in memory fits this.)"
+        assert first == second == "zebra crossings in Lisbon\n\n(Nothing relevant in memory.)"
 
     @pytest.mark.parametrize("arguments", [None, {}, {"query": "  "}, {"query": "x" * 10_001}])
     def test_without_a_query_is_an_error(self, ask: Any, arguments: dict[str, str] | None) -> None:
@@ -324,10 +324,10 @@ class TestHosts:
             if stderr == "closed":
                 raise BrokenPipeError
 
-        monkeypatch.setattr("memslot_mcp_server.serving.stderr.say_warning", say)
+        monkeypatch.setattr("memslot_mcp_server.server.stderr.say_warning", say)
         stamps = itertools.count()
-        monkeypatch.setattr(serving, "WATCH_SECONDS", 0.01)
-        monkeypatch.setattr(serving, "config_stamp", lambda: (("config", next(stamps), 0, 0),))
+        monkeypatch.setattr(mcp_server, "WATCH_SECONDS", 0.01)
+        monkeypatch.setattr(mcp_server, "config_stamp", lambda: (("config", next(stamps), 0, 0),))
         tried = threading.Event()
 
         def fail() -> Host:

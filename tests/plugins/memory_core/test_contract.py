@@ -21,7 +21,7 @@ _lock = threading.Lock()
 
 
 class TestMemoryCore(MemoryContract):
-    capabilities = ("refresh", "read", "list", "remember")
+    capabilities = ("refresh", "read", "list", "remember", "files")
 
     def make_memory(self, folder: Path, agent_id: str) -> Memory:
         return _make(place_below(folder, agent_id), None)

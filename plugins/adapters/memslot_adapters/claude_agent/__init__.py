@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from memslot_adapters.needs import needs
+from memslot_adapters.optional_imports import requires_extra
 
-with needs("claude-agent", "claude_agent_sdk", "mcp", "mcp_types"):
+with requires_extra("claude-agent", "claude_agent_sdk", "mcp", "mcp_types"):
     from memslot_adapters.claude_agent.options import with_memory
     from memslot_adapters.claude_agent.server import allowed_tools, memory_mcp_config, memory_server
 

@@ -1,4 +1,4 @@
-"""Options of the Claude Agent SDK with a memory in them."""
+"""Claude Agent SDK options with a memory."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from claude_agent_sdk import ClaudeAgentOptions, HookMatcher
 from memslot import AgentRun, Host, Session
 
 from memslot_adapters.claude_agent.server import SERVER, allowed_tools, memory_server
-from memslot_adapters.memory_run import assistant_says, to_the_end, user_says
-from memslot_adapters.tools import ChatType, Running, chat_type_of
+from memslot_adapters.memory_run import assistant_message, run_to_completion, user_message
+from memslot_adapters.tools import ActiveRun, ChatType, chat_type_of
 
 _PREFIX = "claude-code-"
-"""What a conversation's id begins with here, as where its transcript is imported."""
+"""Prefix of a conversation's id, the same as for imported transcripts."""
 
 
 def with_memory(
@@ -24,17 +24,17 @@ def with_memory(
     session: str | Session | None = None,
     chat_type: ChatType | None = None,
 ) -> ClaudeAgentOptions:
-    """Options with the tools, allowed without asking, and with recall before each prompt and capture after.
+    """Options with the tools, allowed without asking, and with recall before each prompt and capture after it.
 
-    Works by hooks of Claude, beside whatever the options have already. Without a session each conversation of Claude
-    is one here. Make them anew for each person who talks to the agent.
+    Claude's hooks do it, beside the hooks that the options have. Without a session each of Claude's conversations is
+    its own. Make new options for each person who talks to the agent.
     """
     base = options or ClaudeAgentOptions()
     if not isinstance(base.mcp_servers, dict):
-        raise TypeError("with_memory needs mcp_servers as a dict, not as the path or text of a config")
+        raise TypeError("with_memory needs mcp_servers as a dict, not as a config's path or text")
     wanted = chat_type_of(session, chat_type)
     conversation = _Conversation(host, session, wanted)
-    server = memory_server(host, chat_type=wanted, follow=conversation.running)
+    server = memory_server(host, chat_type=wanted, follow=conversation.active_run)
     hooks: dict[Any, list[HookMatcher]] = {event: list(found) for event, found in (base.hooks or {}).items()}
     hooks.setdefault("UserPromptSubmit", []).append(HookMatcher(hooks=[conversation.recall]))
     hooks.setdefault("Stop", []).append(HookMatcher(hooks=[conversation.capture]))
@@ -47,7 +47,7 @@ def with_memory(
 
 
 class _Conversation:
-    """The runs that Claude's hooks begin and end, by Claude's own id of the conversation."""
+    """The runs that Claude's hooks begin and end, by Claude's conversation id."""
 
     def __init__(self, host: Host, session: str | Session | None, chat_type: ChatType) -> None:
         self._host = host
@@ -57,35 +57,35 @@ class _Conversation:
         self._guided: set[str] = set()
         self._latest: AgentRun | None = None
 
-    def running(self) -> Running | None:
-        return None if self._latest is None else Running(self._host, self._latest)
+    def active_run(self) -> ActiveRun | None:
+        return None if self._latest is None else ActiveRun(self._host, self._latest)
 
     async def recall(self, event: Any, tool_use_id: str | None, context: Any) -> Any:
-        """Before a prompt: what fits it, and the first time what plugins say about their tools."""
+        """Before a prompt: what is recalled, and the first time plugins' notes on their tools."""
         conversation = event["session_id"]
         interrupted = self._runs.pop(conversation, None)
         if interrupted is not None:
             end = functools.partial(interrupted.finish, success=False, error="it was interrupted")
-            await to_the_end(end)
+            await run_to_completion(end)
         session = self._session if self._session is not None else f"{_PREFIX}{conversation}"
 
         def begin() -> AgentRun:
-            # Kept before anybody can be cancelled: a run that nobody knows of would never end.
+            # Stored before a cancellation can strike, or the run would never end.
             run = self._host.run(event["prompt"], session=session, chat_type=self._chat_type)
             self._runs[conversation] = self._latest = run
             return run
 
-        run = await to_the_end(begin)
+        run = await run_to_completion(begin)
         guide = "" if conversation in self._guided else run.system_prompt
         self._guided.add(conversation)
         text = "\n\n".join(part for part in (guide, run.context) if part)
         return {"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": text}} if text else {}
 
     async def capture(self, event: Any, tool_use_id: str | None, context: Any) -> Any:
-        """After the last answer to a prompt: plugins hear what was said."""
+        """After the last answer: plugins capture what was said."""
         run = self._runs.pop(event["session_id"], None)
         if run is not None:
             answer = event.get("last_assistant_message")
-            said = [user_says(run.info.prompt), *([assistant_says(answer)] if answer else [])]
-            await to_the_end(run.finish, said)
+            said = [user_message(run.info.prompt), *([assistant_message(answer)] if answer else [])]
+            await run_to_completion(run.finish, said)
         return {}

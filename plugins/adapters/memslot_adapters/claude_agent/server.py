@@ -1,4 +1,4 @@
-"""Tools of memslot as an MCP server that runs in the program itself, and how to start one outside it."""
+"""memslot's tools as an in-process MCP server, and the config for an external one."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from claude_agent_sdk.types import McpStdioServerConfig
 from mcp.server import Server, ServerRequestContext
 from memslot import Host, Session, __version__
 
-from memslot_adapters.tools import ChatType, Running, Source, Toolbox, running
+from memslot_adapters.tools import ActiveRun, ChatType, Source, Toolbox, active_run
 
 SERVER = "memslot"
-"""The name that the server has among others, and that its tools' names begin with."""
+"""The server's name, which is part of its tools' names."""
 
 
 def memory_server(
@@ -25,12 +25,11 @@ def memory_server(
     *,
     session: str | Session | None = None,
     chat_type: ChatType | None = None,
-    follow: Callable[[], Running | None] = running,
+    follow: Callable[[], ActiveRun | None] = active_run,
 ) -> McpSdkServerConfig:
-    """The tools of a host or of a run, for `ClaudeAgentOptions(mcp_servers={"memslot": …})`.
+    """The tools of a host or a run, for `ClaudeAgentOptions(mcp_servers={"memslot": …})`.
 
-    Not made by `create_sdk_mcp_server`, which would check arguments in other words than the host does, before plugins
-    have seen them.
+    Not made by `create_sdk_mcp_server`, which would validate arguments before plugins see them.
     """
     toolbox = Toolbox(source, session, chat_type, follow=follow)
 
@@ -51,15 +50,15 @@ def memory_server(
 
 
 def allowed_tools(source: Source, *, chat_type: ChatType | None = None, server: str = SERVER) -> list[str]:
-    """The names under which Claude knows the tools, for `ClaudeAgentOptions(allowed_tools=…)`."""
+    """Claude's names for the tools, for `ClaudeAgentOptions(allowed_tools=…)`."""
     return [f"mcp__{server}__{tool.name}" for tool in Toolbox(source, chat_type=chat_type).tools]
 
 
 def memory_mcp_config(host: Host | None = None) -> McpStdioServerConfig:
     """`memslot mcp` as a server that Claude starts, for `ClaudeAgentOptions(mcp_servers={"memslot": …})`.
 
-    It reads the config files itself, of the host's home and for its agent if one is given, and serves private chats.
-    It needs memslot's MCP server: pip install "memslot[mcp]".
+    It reads the config files itself, those of the host's home and agent if given, and serves private chats. It needs
+    memslot's MCP server: pip install "memslot[mcp]".
     """
     script = Path(sys.executable).with_name("memslot.exe" if sys.platform == "win32" else "memslot")
     command = [str(script)] if script.is_file() else [sys.executable, "-m", "memslot"]

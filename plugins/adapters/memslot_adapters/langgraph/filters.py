@@ -1,4 +1,4 @@
-"""Which items a search means by its filter, and which namespaces a listing means by its conditions."""
+"""Filters on items and match conditions on namespaces."""
 
 from __future__ import annotations
 

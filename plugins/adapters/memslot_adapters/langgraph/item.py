@@ -1,4 +1,4 @@
-"""An item of the store as a Markdown note: a block that programs read, and below it the text that is searched."""
+"""A store item as a Markdown note: a front-matter block for programs, and below it the text that is searched."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from langgraph.store.base import Item, SearchItem, get_text_at_path
 from memslot import MemslotError
 
 Index = Literal[False] | list[str] | None
-"""As `put` takes it: nothing is searched for, these fields are, or all."""
+"""As `put` takes it: index nothing (False), these fields, or everything (None)."""
 _EDGE = "---"
 _NAMES = ("namespace", "key", "created", "updated", "index", "value")
 
 
 @dataclass(frozen=True)
 class Stored:
-    """An item with what its note says about it."""
+    """An item as its note records it."""
 
     namespace: tuple[str, ...]
     key: str
@@ -41,7 +41,7 @@ class Stored:
         return SearchItem(self.namespace, self.key, dict(self.value), self.created, self.updated, score)
 
     def to_note(self) -> bytes:
-        """The whole file. A MemslotError says why a value cannot be kept."""
+        """The whole file; raises a MemslotError if the value is not JSON."""
         told = {
             "namespace": list(self.namespace),
             "key": self.key,
@@ -56,7 +56,7 @@ class Stored:
         except (TypeError, ValueError, RecursionError) as error:
             raise MemslotError(f"the value of {self.key!r} cannot be kept, since it is not JSON: {error}") from None
         note = "\n".join([_EDGE, *block, _EDGE, "", *([text] if text else []), ""])
-        return note.encode("utf-8", "replace")  # in the block all is escaped that would be replaced
+        return note.encode("utf-8", "replace")  # the block escapes what would be replaced
 
     def _searched(self) -> Iterator[str]:
         if self.index is None:
@@ -67,7 +67,7 @@ class Stored:
 
 
 def read_note(data: bytes) -> Stored | None:
-    """The item of a note, or None where the note holds none. A ValueError says what is wrong with its block."""
+    """The item of a note, or None if it holds none; raises a ValueError for a malformed block."""
     lines = data.decode("utf-8", "replace").split("\n")
     if lines[0].rstrip("\r") != _EDGE:
         return None

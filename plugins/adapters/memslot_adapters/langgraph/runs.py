@@ -1,4 +1,4 @@
-"""Runs of a graph with recall before and capture after."""
+"""Runs of a graph with recall and capture."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from typing import Any
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage, convert_to_messages
 from memslot import Host, Message, Session
 
-from memslot_adapters.memory_run import Remembering, assistant_says, user_says
-from memslot_adapters.tools import ChatType, running
+from memslot_adapters.memory_run import Remembering, assistant_message, user_message
+from memslot_adapters.tools import ChatType, active_run
 
 
 def remembering(
     host: Host, prompt: str, *, session: str | Session | None = None, chat_type: ChatType | None = None
 ) -> RememberingGraph:
-    """A block for one run of a graph: `with remembering(host, prompt) as memory: memory.invoke(graph)`.
+    """A context manager for one run of a graph: `with remembering(host, prompt) as memory: memory.invoke(graph)`.
 
-    What was recalled reaches the model where a node asks for it by `with_recall`.
+    A node passes what was recalled to the model by `with_recall`.
     """
     return RememberingGraph(host, prompt, session=session, chat_type=chat_type)
 
 
 def with_recall(messages: Sequence[Any], system_prompt: str = "") -> list[AnyMessage | BaseMessage]:
-    """The messages for the model: before the last prompt what was recalled, before all what plugins say of their tools.
+    """The messages with what was recalled before the last prompt, and plugins' notes on their tools at the top.
 
-    For the model's call alone, so that no thread keeps it: `model.invoke(with_recall(state["messages"]))`. Outside
-    `remembering` the messages are as they were.
+    Use it for the model's call only, so that no thread keeps it: `model.invoke(with_recall(state["messages"]))`.
+    Outside `remembering` the messages are unchanged.
     """
-    found = running()
+    found = active_run()
     changed: list[AnyMessage | BaseMessage] = list(convert_to_messages(messages))
     if found is not None and found.run.context:
         asked = [place for place, message in enumerate(changed) if isinstance(message, HumanMessage)]
@@ -44,7 +44,7 @@ def with_recall(messages: Sequence[Any], system_prompt: str = "") -> list[AnyMes
 
 
 class RememberingGraph(Remembering):
-    """What `remembering` gives."""
+    """Returned by `remembering`."""
 
     def __init__(self, host: Host, prompt: str, **options: Any) -> None:
         super().__init__(host, prompt, **options)
@@ -68,7 +68,7 @@ class RememberingGraph(Remembering):
         return state
 
     def finish(self, messages: Mapping[str, Any] | Sequence[Any]) -> None:
-        """Say what was said, where the graph is run in another way: its last state, or the messages of it."""
+        """Report the last state or its messages, if you run the graph in another way."""
         found = messages.get("messages", ()) if isinstance(messages, Mapping) else messages
         plain = convert_to_messages(found)
         asked = [place for place, message in enumerate(plain) if isinstance(message, HumanMessage)]
@@ -76,4 +76,4 @@ class RememberingGraph(Remembering):
         self._answers = [str(each.text) for each in since if isinstance(each, AIMessage) and each.text]
 
     def said(self) -> Sequence[Message]:
-        return [user_says(self.prompt), *map(assistant_says, self._answers)]
+        return [user_message(self.prompt), *map(assistant_message, self._answers)]

@@ -1,4 +1,4 @@
-"""A store of LangGraph whose items are notes of the agent."""
+"""A LangGraph store whose items are notes of the agent."""
 
 from __future__ import annotations
 
@@ -18,52 +18,57 @@ from langgraph.store.base import (
     SearchOp,
     validate_op_namespace,
 )
-from memslot import CanRefresh, Host, MemslotError, search_memory
+from memslot import CanKeepFiles, CanRefresh, Host, MemslotError, search_memory
 
-from memslot_adapters.langgraph.files import NoteFiles, shown_path
 from memslot_adapters.langgraph.filters import fits, matches
 from memslot_adapters.langgraph.item import Stored
-from memslot_adapters.memory_run import to_the_end
+from memslot_adapters.langgraph.item_files import NoteFiles
+from memslot_adapters.memory_run import run_to_completion
 
 _RANKED = 200
-"""How many passages the memory is asked for; it ranks all notes, and the namespace is looked at afterwards."""
+"""Passages to ask the memory for; it ranks all notes, and namespaces are filtered afterwards."""
 _log = logging.getLogger("memslot.adapters")
 
 
 class MemoryStore(BaseStore):
     """Long-term items in the agent's notes: `graph.compile(store=MemoryStore(host))`.
 
-    Each is a Markdown file below `memory/store/` of the workspace, which a person can read and `memory_search` finds.
-    A search with a query gives first what the memory ranks, best first and with a score, then the others without one,
-    newest first; so it never leaves an item out. There is no time to live.
+    Each is a note file of the memory, in the folder `store`: a person can read it, and the memory finds it. A search
+    with a query gives what the memory ranks first, best first and with a score, then the other items, newest first and
+    without one; no item is left out. There is no time to live.
     """
 
-    __slots__ = ("_files", "_host", "_warned")
+    __slots__ = ("_files", "_memory", "_warned")
 
     def __init__(self, host: Host) -> None:
-        self._host = host
-        workspace = host.config.workspace(host.agent_id, host.places)
-        self._files = NoteFiles(workspace)
+        """Raises a MemslotError where the host's memory keeps no note files."""
+        memory = host.memory
+        if memory is None or not isinstance(memory, CanKeepFiles):
+            reason = host.memory_problem or f"{host.memory_owner} keeps none"
+            raise MemslotError(f"the store keeps its items in the memory's note files: {reason}")
+        self._memory = memory
+        self._files = NoteFiles(memory.files())
         self._warned: set[str] = set()
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Do several things at once: all that is read is as it was before what is written."""
+        """Carry out several operations; reads see the state before the writes."""
         listed = list(ops)
         for op in listed:
             validate_op_namespace(op)
         results = [self._look(op) for op in listed]
-        # The last word on an item counts.
+        # The last write to an item wins.
         puts = {(op.namespace, op.key): op for op in listed if isinstance(op, PutOp)}
         if puts:
             with self._files.locked(puts):
                 self._put(list(puts.values()))
+            self._memory.files_changed(*(self._files.path_of(namespace, key) for namespace, key in puts))
         return results
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """The async twin of batch; it waits in a worker thread. What is written is written, also for who is gone."""
+        """The async twin of batch, in a worker thread. Writes finish even if the caller is cancelled."""
         listed = list(ops)
         if any(isinstance(op, PutOp) for op in listed):
-            return await to_the_end(self.batch, listed)
+            return await run_to_completion(self.batch, listed)
         return await asyncio.to_thread(self.batch, listed)
 
     # Writing
@@ -102,7 +107,7 @@ class MemoryStore(BaseStore):
             return self._list_namespaces(op)
         if isinstance(op, PutOp):
             return None
-        raise ValueError(f"a store has no operation of type {type(op).__name__}")
+        raise ValueError(f"unknown operation: {type(op).__name__}")
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
         found = [stored for stored in self._files.below(op.namespace_prefix) if fits(stored.value, op.filter)]
@@ -113,19 +118,13 @@ class MemoryStore(BaseStore):
         return results[op.offset : op.offset + op.limit]
 
     def _score(self, scores: dict[str, float], stored: Stored) -> float | None:
-        return None if stored.index is False else scores.get(shown_path(stored))
+        return None if stored.index is False else scores.get(self._files.path_of(stored.namespace, stored.key))
 
     def _scores(self, query: str) -> dict[str, float]:
-        """How well notes fit, by their path: of each the passage that fits best."""
-        memory = self._host.memory
-        if memory is None:
-            self._warn(f"items are not ranked: {self._host.memory_problem or 'there is no memory'}")
-            return {}
-        if not isinstance(memory, CanRefresh):
-            self._warn(f"items are not ranked: {self._host.memory_owner} does not search notes")
-            return {}
-        memory.refresh()
-        outcome = search_memory(memory, query, max_results=_RANKED, min_score=0.0)
+        """Each note's best score, by path."""
+        if isinstance(self._memory, CanRefresh):
+            self._memory.refresh()
+        outcome = search_memory(self._memory, query, max_results=_RANKED, min_score=0.0)
         if outcome.mode == "unavailable":
             self._warn(f"items are not ranked: {outcome.warning}")
         best: dict[str, float] = {}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from memslot_adapters.needs import needs
+from memslot_adapters.optional_imports import requires_extra
 
-with needs("openai-agents", "agents", "openai"):
-    from memslot_adapters.openai_agents.function_tools import memory_tools
+with requires_extra("openai-agents", "agents", "openai"):
     from memslot_adapters.openai_agents.runs import RememberingRun, remembering
     from memslot_adapters.openai_agents.session import MemorySession
+    from memslot_adapters.openai_agents.tools import memory_tools
 
 __all__ = ["MemorySession", "RememberingRun", "memory_tools", "remembering"]

@@ -1,4 +1,4 @@
-"""Runs of the SDK with recall before and capture after."""
+"""Runs of the SDK with recall and capture."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agents import Agent, ItemHelpers, MessageOutputItem, RunConfig, Runner, Run
 from agents.run_config import CallModelData, CallModelInputFilter, ModelInputData
 from memslot import Host, Message, Session
 
-from memslot_adapters.memory_run import Remembering, assistant_says, user_says
+from memslot_adapters.memory_run import Remembering, assistant_message, user_message
 from memslot_adapters.openai_agents.session import MemorySession
 from memslot_adapters.tools import ChatType
 
@@ -23,15 +23,15 @@ def remembering(
     session: MemorySession | str | Session | None = None,
     chat_type: ChatType | None = None,
 ) -> RememberingRun:
-    """A block for one run: `async with remembering(host, prompt, session=…) as memory: await memory.run(agent)`.
+    """A context manager for one run: `async with remembering(host, prompt) as memory: await memory.run(agent)`.
 
-    What fits the prompt is put before it for the model alone, so the session keeps only what was said.
+    Only the model sees what was recalled; the session keeps what was said.
     """
     return RememberingRun(host, prompt, session=session, chat_type=chat_type)
 
 
 class RememberingRun(Remembering):
-    """What `remembering` gives: the SDK's `Runner` with a memory around it."""
+    """Returned by `remembering`: the SDK's `Runner` with a memory."""
 
     def __init__(
         self, host: Host, prompt: str, *, session: MemorySession | str | Session | None, chat_type: ChatType | None
@@ -42,13 +42,13 @@ class RememberingRun(Remembering):
         self._result: RunResult | RunResultStreaming | None = None
 
     async def run(self, agent: Agent[Any], input: Any = None, **options: Any) -> RunResult:
-        """`Runner.run` with the prompt, or with another input, such as a state to go on from."""
+        """`Runner.run` with the prompt, or with another input, such as a state to resume."""
         result = await Runner.run(agent, self.prompt if input is None else input, **self._with_memory(options))
         self._result = result
         return result
 
     def run_streamed(self, agent: Agent[Any], input: Any = None, **options: Any) -> RunResultStreaming:
-        """`Runner.run_streamed`; take all its events before the block ends."""
+        """`Runner.run_streamed`; consume all events before the block ends."""
         result = Runner.run_streamed(agent, self.prompt if input is None else input, **self._with_memory(options))
         self._result = result
         return result
@@ -56,7 +56,7 @@ class RememberingRun(Remembering):
     def said(self) -> Sequence[Message]:
         items = self._result.new_items if self._result is not None else ()
         texts = [ItemHelpers.text_message_output(item) for item in items if isinstance(item, MessageOutputItem)]
-        return [user_says(self.prompt), *(assistant_says(text) for text in texts if text)]
+        return [user_message(self.prompt), *(assistant_message(text) for text in texts if text)]
 
     def _with_memory(self, options: dict[str, Any]) -> dict[str, Any]:
         given = options.get("run_config")
@@ -67,7 +67,7 @@ class RememberingRun(Remembering):
         return {**options, "run_config": dataclasses.replace(config, call_model_input_filter=put)}
 
     def _put_before(self, inner: CallModelInputFilter | None) -> CallModelInputFilter:
-        """A filter that adds to what the model is given; one that the program has set comes first."""
+        """A filter that adds to the model's input, after the program's own filter."""
 
         async def put(data: CallModelData[Any]) -> ModelInputData:
             model_data = data.model_data
@@ -84,7 +84,7 @@ class RememberingRun(Remembering):
         return put
 
     def _place_of_prompt(self, items: Sequence[Any]) -> int | None:
-        """Where this run's prompt stands; None where the API has been told it before and keeps it."""
+        """Position of this run's prompt; None if the API already has it."""
         asked = [place for place, item in enumerate(items) if isinstance(item, dict) and item.get("role") == "user"]
         same = [place for place in asked if items[place].get("content") == self.prompt]
         return next(reversed(same or asked), None)

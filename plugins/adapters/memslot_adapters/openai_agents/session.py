@@ -1,4 +1,4 @@
-"""A conversation of the SDK kept as a transcript of memslot."""
+"""A session of the SDK, stored as a memslot transcript."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from agents import SessionSettings
 from memslot import Host, MemslotError, SessionStore, message_text
 from memslot import Session as Place
 
-from memslot_adapters.memory_run import to_the_end
-from memslot_adapters.tools import ChatType, place_of
+from memslot_adapters.memory_run import run_to_completion
+from memslot_adapters.tools import ChatType, session_of
 
 if TYPE_CHECKING:
     from agents import TResponseInputItem
 
 _ITEM = "openaiItem"
-"""The key under which an item stands that is more than a role and a text."""
+"""Key of an item that is more than a role and a text."""
 _TAKEN_BACK = "takesBack"
 _ROLES = ("user", "assistant", "system", "developer")
 
@@ -25,9 +25,9 @@ _ROLES = ("user", "assistant", "system", "developer")
 class MemorySession:
     """A session of the SDK (`Runner.run(…, session=…)`) in the agent's session store.
 
-    `memslot sessions show` reads it, and memory-core searches it where transcripts are indexed. Items come back as
-    they were given. A transcript is only added to, so an item that was popped stays in it, marked as taken back;
-    `clear_session` deletes the transcript.
+    `memslot sessions show` prints it, and a memory that indexes transcripts finds it. Items come back as they were
+    given. Transcripts are append-only, so a popped item stays, marked as taken back; `clear_session` deletes the
+    transcript.
     """
 
     def __init__(
@@ -38,31 +38,31 @@ class MemorySession:
         chat_type: ChatType | None = None,
         session_settings: SessionSettings | None = None,
     ) -> None:
-        self.place = place_of(host, session, chat_type)
+        self.place = session_of(host, session, chat_type)
         self.session_id = self.place.id
         self.session_settings: SessionSettings | None = session_settings or SessionSettings()
         workspace = host.config.workspace(self.place.agent_id, host.places)
         self._store = SessionStore.of_agent(host.places, self.place.agent_id, workspace)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
-        """The items, oldest first; with a limit the newest of them."""
+        """The items, oldest first; `limit` keeps the newest."""
         if limit is None and self.session_settings is not None:
             limit = self.session_settings.limit
-        items, _ = await to_the_end(self._read)
+        items, _ = await run_to_completion(self._read)
         return items if limit is None else items[-limit:] if limit > 0 else []
 
     async def add_items(self, items: Sequence[TResponseInputItem]) -> None:
         """Add items at the end, all of them or none."""
         if items:
-            await to_the_end(self._append, [_message_of(item) for item in items])
+            await run_to_completion(self._append, [_message_of(item) for item in items])
 
     async def pop_item(self) -> TResponseInputItem | None:
-        """Take back the newest item; None where there is none."""
-        return await to_the_end(self._pop)
+        """Remove and return the newest item, or None."""
+        return await run_to_completion(self._pop)
 
     async def clear_session(self) -> None:
         """Delete what was said, for good."""
-        await to_the_end(self._store.delete, self.session_id)
+        await run_to_completion(self._store.delete, self.session_id)
 
     def _append(self, messages: Sequence[Mapping[str, Any]]) -> None:
         if self._store.record(self.session_id) is None:
@@ -78,7 +78,7 @@ class MemorySession:
         return self._read()[1].get(mark)
 
     def _read(self) -> tuple[list[TResponseInputItem], dict[str, TResponseInputItem]]:
-        """The items that are there, and the ones taken back by the mark that did it."""
+        """The current items, and those taken back, by mark."""
         items: list[TResponseInputItem] = []
         taken: dict[str, TResponseInputItem] = {}
         for message in self._messages():
@@ -100,7 +100,7 @@ class MemorySession:
 
 
 def _message_of(item: Any) -> dict[str, Any]:
-    """An item as a message that everybody can read, with the item itself inside where it is more than that."""
+    """An item as a readable message, with the item itself inside if it is more than text."""
     plain: dict[str, Any] = dict(item) if isinstance(item, Mapping) else item.model_dump(exclude_unset=True)
     if _says_only_text(plain):
         return plain
@@ -109,7 +109,7 @@ def _message_of(item: Any) -> dict[str, Any]:
 
 
 def _text_of(item: Mapping[str, Any]) -> str:
-    """What an item says, for those who read the transcript."""
+    """An item's text for readers of the transcript."""
     if item.get("role") in _ROLES:
         return message_text(item)
     kind = str(item.get("type", "item"))
@@ -120,7 +120,7 @@ def _text_of(item: Mapping[str, Any]) -> str:
 
 
 def _item_of(message: Mapping[str, Any]) -> Any:
-    """The item in a message; of other programs' messages what was said, and None for their tools'."""
+    """The item in a message. Messages of other programs become plain text; their tool messages None."""
     if isinstance(message.get(_ITEM), Mapping):
         return dict(message[_ITEM])
     if message.get("role") not in _ROLES:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from memslot_adapters.needs import needs
+from memslot_adapters.optional_imports import requires_extra
 
-with needs("pydantic-ai", "pydantic_ai"):
+with requires_extra("pydantic-ai", "pydantic_ai"):
     from memslot_adapters.pydantic_ai.capability import Memory
     from memslot_adapters.pydantic_ai.toolset import MemoryToolset
 

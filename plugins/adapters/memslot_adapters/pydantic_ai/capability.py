@@ -13,20 +13,19 @@ from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.run import AgentRunResult
 
-from memslot_adapters.memory_run import Remembering, assistant_says, user_says
+from memslot_adapters.memory_run import Remembering, assistant_message, user_message
 from memslot_adapters.pydantic_ai.toolset import MemoryToolset
-from memslot_adapters.tools import ChatType, Running
+from memslot_adapters.tools import ActiveRun, ChatType
 
 SessionOf = str | Session | Callable[[RunContext[Any]], str | Session | None] | None
-"""The conversation that runs belong to, or a function that says it of each run."""
+"""The session of all runs, or a function that gives it for each run."""
 
 
 class Memory(AbstractCapability[Any]):
     """A memory for an agent: `Agent(…, capabilities=[Memory(host)])`.
 
-    The agent gets the tools and what plugins say about them. Before each run what fits the prompt is recalled, and
-    stands before it in the requests of that run alone; after it plugins hear what was said. Without a session each
-    run is a conversation of its own.
+    The agent gets the tools and plugins' notes on them. What is recalled for a prompt precedes it in that run's
+    requests only; after the run plugins capture what was said. Without a session each run is its own conversation.
     """
 
     def __init__(self, host: Host, *, session: SessionOf = None, chat_type: ChatType | None = None) -> None:
@@ -42,12 +41,12 @@ class Memory(AbstractCapability[Any]):
         return mine
 
     def get_toolset(self) -> MemoryToolset:
-        return MemoryToolset(self._host, follow=self._running)
+        return MemoryToolset(self._host, follow=self._active_run)
 
-    def _running(self) -> Running:
+    def _active_run(self) -> ActiveRun:
         if self._block is None:
-            raise RuntimeError("these tools belong to a run of the agent, and none has begun")
-        return Running(self._host, self._block.memory_run)
+            raise RuntimeError("these tools work only during a run of the agent")
+        return ActiveRun(self._host, self._block.memory_run)
 
     async def wrap_run(self, ctx: RunContext[Any], *, handler: Callable[[], Any]) -> AgentRunResult[Any]:
         assert self._block is not None
@@ -66,19 +65,19 @@ class Memory(AbstractCapability[Any]):
 
 
 class _Block(Remembering):
-    """One run; `new_messages` is what it brought."""
+    """One run; `new_messages` are those it added."""
 
     new_messages: Sequence[ModelMessage] = ()
 
     def said(self) -> Sequence[Message]:
         answers = (message for message in self.new_messages if isinstance(message, ModelResponse))
         texts = ("".join(part.content for part in answer.parts if isinstance(part, TextPart)) for answer in answers)
-        asked = [user_says(self.prompt)] if self.prompt else []
-        return [*asked, *(assistant_says(text) for text in texts if text)]
+        asked = [user_message(self.prompt)] if self.prompt else []
+        return [*asked, *(assistant_message(text) for text in texts if text)]
 
 
 def _put_before(messages: Sequence[ModelMessage], prompt: Any, context: str) -> list[ModelMessage]:
-    """The messages with what was recalled before this run's prompt; new objects, since the old ones are the history."""
+    """The messages with the context before this run's prompt, copied since the originals are the history."""
     changed = list(messages)
     asked = [
         (place, part)
@@ -99,7 +98,7 @@ def _put_before(messages: Sequence[ModelMessage], prompt: Any, context: str) -> 
 
 
 def _text(prompt: Any) -> str:
-    """What a prompt says, also where it holds pictures."""
+    """The text of a prompt that may hold images."""
     if prompt is None or isinstance(prompt, str):
         return prompt or ""
     parts = (part if isinstance(part, str) else getattr(part, "content", None) for part in prompt)

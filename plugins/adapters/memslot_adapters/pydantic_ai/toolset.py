@@ -11,16 +11,16 @@ from pydantic_ai import AbstractToolset, RunContext, ToolDefinition, ToolsetTool
 from pydantic_ai.exceptions import ToolFailed
 from pydantic_core import SchemaValidator, core_schema
 
-from memslot_adapters.tools import ChatType, Running, Source, Toolbox, running
+from memslot_adapters.tools import ActiveRun, ChatType, Source, Toolbox, active_run
 
 _ANYTHING = SchemaValidator(core_schema.any_schema())
-"""The host checks arguments itself, and says what is wrong with them as it does everywhere."""
+"""The host validates arguments itself."""
 
 
 class MemoryToolset(AbstractToolset[Any]):
-    """The tools of a host or of a run, for `Agent(toolsets=[…])`, with what plugins say about them as instructions.
+    """The tools of a host or a run, for `Agent(toolsets=[…])`, with plugins' notes on them as instructions.
 
-    It neither recalls nor captures: `Memory` does. A tool that fails tells the model why, and the run goes on.
+    It does not recall or capture: `Memory` does. A failing tool tells the model why, and the run continues.
     """
 
     def __init__(
@@ -30,7 +30,7 @@ class MemoryToolset(AbstractToolset[Any]):
         session: str | Session | None = None,
         chat_type: ChatType | None = None,
         id: str | None = "memslot",
-        follow: Callable[[], Running | None] = running,
+        follow: Callable[[], ActiveRun | None] = active_run,
     ) -> None:
         self._toolbox = Toolbox(source, session, chat_type, follow=follow)
         self._source = source
@@ -43,7 +43,7 @@ class MemoryToolset(AbstractToolset[Any]):
         return self._id
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
-        """The tools of the chat of now."""
+        """The tools of the current chat."""
         return {tool.name: self._tool(tool) for tool in self._toolbox.tools}
 
     def _tool(self, tool: Tool) -> ToolsetTool[Any]:
@@ -58,23 +58,19 @@ class MemoryToolset(AbstractToolset[Any]):
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
     ) -> Any:
-        """Call a tool; its text is what the model is given."""
+        """Call a tool; the model gets its text."""
         result = await self._toolbox.acall(name, tool_args)
         if result.is_error:
             raise ToolFailed(result.text)
         return result.text
 
     async def get_instructions(self, ctx: RunContext[Any]) -> str | None:
-        """What plugins want the model to know about these tools."""
+        """What plugins tell the model about these tools."""
         if not isinstance(self._source, Host):
             return self._source.system_prompt or None
         found = self._follow()
         if found is not None and found.host is self._source:
             return found.run.system_prompt or None
         if self._guide is None:
-            self._guide = await asyncio.to_thread(self._ask_for_guide, self._source)
+            self._guide = await asyncio.to_thread(self._source.system_prompt)
         return self._guide or None
-
-    def _ask_for_guide(self, host: Host) -> str:
-        with host.run("") as run:  # a conversation of its own, in which nothing is said
-            return run.system_prompt

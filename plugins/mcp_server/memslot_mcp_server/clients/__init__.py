@@ -1,1 +1,1 @@
-"""The config files of MCP clients, changed with care."""
+"""The config files of MCP clients."""

@@ -14,9 +14,9 @@ import click
 from memslot import CanRefresh, Host, MemslotError, PluginContext
 
 from memslot_mcp_server import hook_client
-from memslot_mcp_server.clients.entries import hook_program
-from memslot_mcp_server.clients.files import change_file
-from memslot_mcp_server.clients.places import claude_folder
+from memslot_mcp_server.clients.config_edit import change_file
+from memslot_mcp_server.clients.config_locations import claude_folder
+from memslot_mcp_server.clients.server_entry import hook_program
 from memslot_mcp_server.commands.install import tell_what_changed
 from memslot_mcp_server.hooks.payload import Payload, PayloadError, read_payload
 
@@ -36,16 +36,16 @@ def make_hook_command(ctx: PluginContext) -> click.Group:
 
     @hook.group("claude-code")
     def claude_code() -> None:
-        """What Claude Code's hooks call: the event comes as JSON on stdin, the answer goes to stdout.
+        """What Claude Code's hooks call: the event is JSON on stdin, the answer goes to stdout.
 
-        Whatever goes wrong is said on stderr, and the agent goes on as if there were no hook.
+        Failures go to stderr, and the agent continues as if there were no hook.
         """
 
     @claude_code.command("session-start")
     @click.pass_context
     def session_start(click_ctx: click.Context) -> None:
         """Print the context for a new conversation."""
-        from memslot_mcp_server.hooks.answers import at_session_start
+        from memslot_mcp_server.hooks.events import at_session_start
 
         _answer(click_ctx, ctx, at_session_start)
 
@@ -53,14 +53,14 @@ def make_hook_command(ctx: PluginContext) -> click.Group:
     @click.pass_context
     def prompt(click_ctx: click.Context) -> None:
         """Print what the memory holds about a prompt."""
-        from memslot_mcp_server.hooks.answers import before_prompt
+        from memslot_mcp_server.hooks.events import before_prompt
 
         _answer(click_ctx, ctx, before_prompt)
 
     @claude_code.command("stop")
     @click.pass_context
     def stop(click_ctx: click.Context) -> None:
-        """Take up what was said and noted in the turn that has ended."""
+        """Capture what was said and noted in the turn that ended."""
         payload = _read()
         if payload is not None:
             _quietly(lambda: _end_turn(_host(click_ctx, ctx), payload))
@@ -72,13 +72,13 @@ def make_hook_command(ctx: PluginContext) -> click.Group:
 def _make_install_command() -> click.Command:
     @click.command("install")
     @click.argument("agent_program", metavar="AGENT", type=click.Choice(["claude-code"]))
-    @click.option("--project", "in_project", is_flag=True, help="Into this folder's settings, for this machine alone.")
-    @click.option("--print", "only_print", is_flag=True, help="Show what would be written, and write nothing.")
+    @click.option("--project", "in_project", is_flag=True, help="Write this folder's settings, for this machine only.")
+    @click.option("--print", "only_print", is_flag=True, help="Show the change without writing it.")
     @click.pass_context
     def install(click_ctx: click.Context, agent_program: str, in_project: bool, only_print: bool) -> None:
         """Let AGENT recall before each prompt and capture after each reply.
 
-        The other hooks in its settings stay as they are; a copy of the file before is kept beside it.
+        Other hooks in its settings stay, and a backup is kept beside them.
 
         \b
         Examples:
@@ -109,10 +109,10 @@ def _make_install_command() -> click.Command:
 
 def _read() -> Payload | None:
     if sys.stdin is None:
-        click.echo("memslot: stdin is closed, so there is no event; nothing was done", err=True)
+        click.echo("memslot: stdin is closed, so there is no event to handle", err=True)
         return None
     if sys.stdin.isatty():
-        raise click.UsageError("the event is read as JSON from stdin, as Claude Code sends it")
+        raise click.UsageError("pipe the event to stdin as JSON, as Claude Code sends it")
     try:
         return read_payload(sys.stdin.buffer)
     except PayloadError as error:
@@ -121,10 +121,7 @@ def _read() -> Payload | None:
 
 
 def _answer(click_ctx: click.Context, ctx: PluginContext, answer: Answer) -> None:
-    """Print the answer and end at once.
-
-    Nothing that was begun in the background has to be waited for: an index is brought up to date after the turn.
-    """
+    """Print the answer and exit at once, without waiting for background work: indexes are updated after the turn."""
     watchdog = threading.Timer(hook_client.seconds_left(), _give_up)
     watchdog.daemon = True
     watchdog.start()
@@ -138,8 +135,8 @@ def _answer(click_ctx: click.Context, ctx: PluginContext, answer: Answer) -> Non
 
 
 def _end_turn(host: Host, payload: Payload) -> None:
-    """Tell plugins, and let the memory see what is new on disk: the hooks before a prompt have no time for that."""
-    from memslot_mcp_server.hooks.answers import after_reply
+    """Tell plugins, and refresh the memory: the hooks before a prompt have no time for that."""
+    from memslot_mcp_server.hooks.events import after_reply
 
     after_reply(host, payload)
     if isinstance(host.memory, CanRefresh):
@@ -152,7 +149,7 @@ def _host(click_ctx: click.Context, ctx: PluginContext) -> Host:
 
 
 def _quietly(function: Callable[[], Any]) -> Any:
-    """Call something; a failure is a line on stderr, and no reason to hold up the agent."""
+    """Call something; a failure is one line on stderr and does not hold up the agent."""
     try:
         return function()
     except Exception as error:

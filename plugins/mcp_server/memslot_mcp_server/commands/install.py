@@ -8,22 +8,22 @@ from pathlib import Path
 import click
 from memslot import MemslotError, PluginContext, say_done
 
-from memslot_mcp_server.clients.entries import SERVER, add_entry, entry_of, render, this_program
-from memslot_mcp_server.clients.files import change_file
-from memslot_mcp_server.clients.places import CLIENTS
+from memslot_mcp_server.clients.config_edit import change_file
+from memslot_mcp_server.clients.config_locations import CLIENTS
+from memslot_mcp_server.clients.server_entry import SERVER, add_entry, entry_of, render, this_program
 
 
 def make_install_command(ctx: PluginContext) -> click.Command:
     @click.command("install")
     @click.argument("client", type=click.Choice(list(CLIENTS)))
-    @click.option("--project", "in_project", is_flag=True, help="Into the file of this folder, which others may share.")
-    @click.option("--print", "only_print", is_flag=True, help="Show what would be written, and write nothing.")
+    @click.option("--project", "in_project", is_flag=True, help="Write this folder's config, which others may share.")
+    @click.option("--print", "only_print", is_flag=True, help="Show the change without writing it.")
     @click.pass_context
     def install(click_ctx: click.Context, client: str, in_project: bool, only_print: bool) -> None:
-        """Put memslot among the MCP servers of CLIENT.
+        """Add memslot to the MCP servers of CLIENT.
 
-        Everything else in the client's config stays as it is, comments too; a copy of the file before is kept beside
-        it. Running it twice changes nothing.
+        Everything else in the client's config stays, comments too, and a backup is kept beside it. Running it twice
+        changes nothing.
 
         \b
         Examples:
@@ -33,7 +33,7 @@ def make_install_command(ctx: PluginContext) -> click.Command:
         """
         chosen = CLIENTS[client]
         if in_project and chosen.project_file is None:
-            raise click.UsageError(f"{chosen.name} has no config file for a project; leave --project out")
+            raise click.UsageError(f"{chosen.name} has no project config; leave out --project")
         file = Path.cwd() / chosen.project_file if in_project and chosen.project_file else chosen.find_file(os.environ)
         agent = click_ctx.find_root().params.get("agent")
         arguments = ("--agent", str(agent), "mcp") if agent else ("mcp",)
@@ -50,16 +50,16 @@ def make_install_command(ctx: PluginContext) -> click.Command:
             ) from None
         tell_what_changed(file, copy, f'{chosen.name} has the server "{SERVER}"')
         if copy is not None:
-            click.echo(f"Start {chosen.name} again to use it.", err=True)
+            click.echo(f"Restart {chosen.name} to use it.", err=True)
 
     return install
 
 
 def tell_what_changed(file: Path, copy: Path | None, what: str) -> None:
-    """Say what is now there, and where the file before it is."""
+    """Say what the file has now, and where its backup is."""
     if copy is None:
         say_done(f"{what} already, in {file}")
         return
     say_done(f"{what} now, in {file}")
     if copy.name != Path(os.path.realpath(file)).name:
-        click.echo(f"The file before is kept as {copy}", err=True)
+        click.echo(f"Backup: {copy}", err=True)

@@ -8,28 +8,28 @@ import click
 from memslot import Host, PluginContext
 
 from memslot_mcp_server.commands.install import make_install_command
-from memslot_mcp_server.serving.stderr import warn
+from memslot_mcp_server.server.stderr import warn
 
 DEFAULT_PORT = 8377
 
 
 def make_mcp_command(ctx: PluginContext) -> click.Group:
     @click.group(name="mcp", invoke_without_command=True)
-    @click.option("--http", "over_http", is_flag=True, help="Serve over HTTP, for clients of this machine.")
+    @click.option("--http", "over_http", is_flag=True, help="Serve over HTTP to clients on this machine.")
     @click.option(
         "--port",
         type=click.IntRange(0, 65535),
         default=DEFAULT_PORT,
         show_default=True,
-        help="The port, with --http; 0 takes a free one.",
+        help="Port for --http; 0 picks a free one.",
     )
-    @click.option("--new-token", is_flag=True, help="With --http: make another token; the one before is void.")
+    @click.option("--new-token", is_flag=True, help="With --http: make a new token; the old one no longer works.")
     @click.pass_context
     def mcp(click_ctx: click.Context, over_http: bool, port: int, new_token: bool) -> None:
         """Serve the agent's tools, notes and recall to MCP clients.
 
-        Without options it speaks over stdin and stdout, as clients start it, and ends when stdin is closed. With
-        --http it serves any number of clients of this machine, each of which must send the token.
+        By default it talks over stdin and stdout, as clients start it, and ends when stdin closes. With --http it
+        serves any number of clients on this machine, each of which must send the token.
 
         \b
         Examples:
@@ -40,7 +40,7 @@ def make_mcp_command(ctx: PluginContext) -> click.Group:
         if click_ctx.invoked_subcommand is not None:
             return
         if new_token and not over_http:
-            raise click.UsageError("--new-token is for --http")
+            raise click.UsageError("--new-token needs --http")
         load = functools.partial(_load, ctx.agent_id)
         label = str(click_ctx.find_root().params.get("agent") or "")
         if over_http:
@@ -62,8 +62,9 @@ def _load(agent_id: str) -> Host:
 def _serve_stdio(load: functools.partial[Host], label: str, loaded: Host | None) -> None:
     import asyncio
 
-    from memslot_mcp_server.serving.hosts import Hosts
-    from memslot_mcp_server.serving.stdio import own_pipes, serve
+    from memslot_mcp_server.server.hosts import Hosts
+    from memslot_mcp_server.server.pipes import own_pipes
+    from memslot_mcp_server.server.stdio import serve
 
     with own_pipes() as pipes:
         hosts = Hosts(load, loaded)
@@ -76,19 +77,18 @@ def _serve_stdio(load: functools.partial[Host], label: str, loaded: Host | None)
 def _serve_http(ctx: PluginContext, load: functools.partial[Host], label: str, port: int, new_token: bool) -> None:
     import asyncio
 
-    from memslot_mcp_server.serving.address import ADDRESS, PATH, listen
-    from memslot_mcp_server.serving.hosts import Hosts
-    from memslot_mcp_server.serving.token import FILE_NAME, read_or_make_token
+    from memslot_mcp_server.server.hosts import Hosts
+    from memslot_mcp_server.server.http_access import ADDRESS, PATH, TOKEN_FILE, listen, read_or_make_token
 
     listener = listen(port)
     folder = ctx.state_dir()
     token, is_new = read_or_make_token(folder, fresh=new_token)
     click.echo(f"http://{ADDRESS}:{listener.getsockname()[1]}{PATH}")
     if is_new:
-        click.echo(f"Token (shown this once, kept in {folder / FILE_NAME}): {token}", err=True)
+        click.echo(f"Token (shown only once, stored in {folder / TOKEN_FILE}): {token}", err=True)
     else:
-        click.echo(f"The token is in {folder / FILE_NAME}", err=True)
-    from memslot_mcp_server.serving.http import serve
+        click.echo(f"The token is in {folder / TOKEN_FILE}", err=True)
+    from memslot_mcp_server.server.http import serve
 
     hosts = Hosts(load)
     try:

@@ -1,1 +1,1 @@
-"""What coding agents' own hooks call."""
+"""The hooks of coding agents."""

@@ -1,4 +1,4 @@
-"""What Claude Code tells a hook on stdin."""
+"""The JSON that Claude Code sends to a hook on stdin."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ _PLAIN_ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
 
 class PayloadError(ValueError):
-    """What came on stdin is not what Claude Code sends; the message says why."""
+    """The input is not what Claude Code sends."""
 
 
 @dataclass(frozen=True)
 class Payload:
-    """The parts of a hook's input that are used here."""
+    """The fields of a hook's input that are used."""
 
     session_id: str
     prompt: str = ""
     transcript: Path | None = None
     last_reply: str = ""
     goes_on: bool = False
-    """Whether a stop hook has sent the agent back to work, so that this stop was told already."""
+    """Whether a stop hook sent the agent back to work, so that this stop was reported before."""
 
 
 def read_payload(stream: BinaryIO) -> Payload:
-    """Read a hook's input; raises a PayloadError for anything that is not one."""
+    """Parse a hook's input; raises a PayloadError if it is malformed."""
     data = stream.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise PayloadError(f"the payload is larger than {MAX_BYTES // 1024**2} MB")
@@ -69,7 +69,7 @@ def _path(given: str) -> Path | None:
 
 
 def _session_id(given: str) -> str:
-    """An id that can stand in a file name, whatever was sent; without one every call is a conversation of its own."""
+    """An id that is safe in a file name."""
     if not given:
         raise PayloadError("session_id is missing")
     plain = given if _PLAIN_ID.fullmatch(given) else hashlib.sha256(given.encode()).hexdigest()[:32]

@@ -1,4 +1,4 @@
-"""memslot's hooks in Claude Code's settings: added beside whatever hooks are there."""
+"""Adds memslot's hooks to Claude Code's settings, beside the hooks that are there."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from typing import Any
 
 from memslot import MemslotError, edit_json
 
-from memslot_mcp_server.clients.entries import Program, parse_json
+from memslot_mcp_server.clients.server_entry import Program, parse_json
 
 EVENTS = {
     "SessionStart": ("session-start", 15),
     "UserPromptSubmit": ("prompt", 15),
     "Stop": ("stop", 60),
 }
-"""Claude Code's events, with the command for each and the seconds it may take."""
+"""Claude Code's events, the command for each, and its timeout in seconds."""
 _MARK = "claude-code "
 
 
 def add_hooks(text: str, program: Program) -> str:
-    """The settings with a hook of ours for each event; the same text where they are all there.
+    """The settings with a memslot hook for each event; unchanged if all are there.
 
-    Raises a MemslotError where the settings cannot be read or are not of the shape that Claude Code writes.
+    Raises a MemslotError if the settings cannot be parsed or have an unexpected shape.
     """
     text = text if text.strip() else "{}\n"
     tree = parse_json(text)
     if not isinstance(tree, dict):
-        raise MemslotError("it does not hold one object")
+        raise MemslotError("it is not a JSON object")
     if not isinstance(tree.get("hooks", {}), dict):
         raise MemslotError('its "hooks" is not an object')
     for event, (name, seconds) in EVENTS.items():
@@ -55,7 +55,7 @@ def add_hooks(text: str, program: Program) -> str:
 
 
 def command_line(program: Program, name: str) -> str:
-    """The command as a shell reads it."""
+    """The command, quoted for the shell."""
     words = [program.command, *program.args, "claude-code", name]
     if sys.platform == "win32":
         import subprocess
@@ -66,7 +66,7 @@ def command_line(program: Program, name: str) -> str:
 
 
 def _find(groups: list[Any], name: str) -> tuple[int, int] | None:
-    """Where a hook of ours for this command stands, also one of another installation."""
+    """Where memslot's hook for this command is, including one from another installation."""
     for number, group in enumerate(groups):
         hooks = group.get("hooks") if isinstance(group, dict) else None
         for place, hook in enumerate(hooks if isinstance(hooks, list) else ()):

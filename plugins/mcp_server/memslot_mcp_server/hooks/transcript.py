@@ -13,11 +13,11 @@ from memslot import Message, message_text, strip_recalled
 FIRST_BYTES = 256 * 1024
 MOST_BYTES = 16 * 1024 * 1024
 _NOT_SAID = ("<command-", "<local-command-", "<bash-", "[Request interrupted", "Caveat: ")
-"""How texts begin that Claude Code puts in a person's mouth."""
+"""Prefixes of user messages that Claude Code wrote itself."""
 
 
 def last_turn(file: Path) -> list[Message]:
-    """What the person said last and what was replied, as messages; nothing where the file cannot tell."""
+    """The last prompt and the replies to it; empty if the file does not have them."""
     size = FIRST_BYTES
     while True:
         data, is_whole = _tail(file, size)
@@ -29,7 +29,7 @@ def last_turn(file: Path) -> list[Message]:
 
 def _tail(file: Path, size: int) -> tuple[bytes, bool]:
     try:
-        # A pipe would wait for somebody to write into it.
+        # Opening a pipe would block.
         descriptor = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
         try:
             status = os.fstat(descriptor)
@@ -59,7 +59,7 @@ def _turn_of(data: bytes, is_whole: bool) -> list[Message]:
 
 
 def _message(line: bytes) -> Message | None:
-    """A line as a message that somebody said, or None: tool results, side chains and notes of the program are none."""
+    """A line as a message; None for tool results, side chains and the program's own notes."""
     try:
         tree: Any = json.loads(line)
     except (ValueError, RecursionError):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from memslot import (
+    MemoryFiles,
     MemoryPage,
     MemoryReceipt,
     MemorySearchOutcome,
@@ -73,6 +74,12 @@ class QmdBackend:
 
     def refresh(self) -> None:
         self.sync()
+
+    def files(self) -> MemoryFiles:
+        return self.memory.secondary().files()
+
+    def files_changed(self, *paths: str) -> None:
+        self.request_sync()
 
     def sync(
         self,

@@ -9,7 +9,15 @@ import threading
 import time
 from pathlib import Path
 
-from memslot import EmbeddingPipeline, MemoryHit, MemorySearchOutcome, MemoryStatus, MemslotError, ProviderError
+from memslot import (
+    EmbeddingPipeline,
+    MemoryFiles,
+    MemoryHit,
+    MemorySearchOutcome,
+    MemoryStatus,
+    MemslotError,
+    ProviderError,
+)
 from memslot.embeddings.retries import RetryPolicy
 from memslot.testing import HashingProvider, MemoryContract
 
@@ -90,6 +98,49 @@ class TestGoodWithoutFiles(Base):
             elsewhere = folder.parent / f"{folder.name}-server"
             elsewhere.mkdir(exist_ok=True)
             super().__init__(elsewhere, agent_id)
+
+
+class Notes(Lines):
+    """Lines, and a folder of note files beside them."""
+
+    def __init__(self, folder: Path, agent_id: str) -> None:
+        super().__init__(folder, agent_id)
+        self.root = folder.absolute() / f"{agent_id}-notes"
+        self.known: dict[str, str] = {}
+
+    def files(self) -> MemoryFiles:
+        return MemoryFiles(self.root, "notes", named=("ABOUT.md",))
+
+    def files_changed(self, *paths: str) -> None:
+        found = {path: self.root / path for path in paths}
+        self.known |= {path: file.read_text() for path, file in found.items() if file.exists()}
+        self.known = {path: text for path, text in self.known.items() if path not in found or found[path].exists()}
+
+    def hits(self, query: str) -> list[MemoryHit]:
+        notes = [MemoryHit(path, 1.0, text.strip()) for path, text in self.known.items() if text.strip() == query]
+        return [*notes, *super().hits(query)]
+
+
+class TestGoodWithNoteFiles(Base):
+    capabilities = ("files",)
+    memory = Notes
+
+
+class TestDeafToNoteFiles(Base):
+    capabilities = ("files",)
+    soon_seconds = 0.2
+
+    class memory(Notes):  # noqa: N801
+        def files_changed(self, *paths: str) -> None:
+            pass
+
+
+class TestNoteFilesOutside(Base):
+    capabilities = ("files",)
+
+    class memory(Notes):  # noqa: N801
+        def files(self) -> MemoryFiles:
+            return MemoryFiles(self.root, "../notes")
 
 
 class TestNoMemory(Base):

@@ -1,4 +1,4 @@
-"""What a hook does with a host: context at the start, recall before a prompt, capture after the reply."""
+"""Handles the events of coding agents: context at the start, recall before a prompt, capture after the reply."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memslot_mcp_server.hooks.transcript import last_turn
 MAX_CONTEXT_CHARS = 9_500
 """Claude Code takes 10,000 characters."""
 _COMMAND = re.compile(r"/[\w:.-]+(?:\s|\Z)")
-"""A command of the program, such as /clear, and not a question about /etc/hosts."""
+"""A slash command such as /clear, not a question about /etc/hosts."""
 
 
 def at_session_start(host: Host, payload: Payload) -> dict[str, Any] | None:
@@ -24,23 +24,23 @@ def at_session_start(host: Host, payload: Payload) -> dict[str, Any] | None:
 
 
 def before_prompt(host: Host, payload: Payload) -> dict[str, Any] | None:
-    """What fits the prompt."""
+    """What the memory recalls for the prompt."""
     prompt = payload.prompt.strip()
     if not prompt or _COMMAND.match(prompt):
         return None
     session = _session(host, payload)
-    host.run("", session=session)  # what belongs to the beginning was given there, and is not given again
+    host.run("", session=session)  # take what plugins say once, at the start
     return _output("UserPromptSubmit", host.run(prompt, session=session).context)
 
 
 def after_reply(host: Host, payload: Payload) -> int:
-    """Tell plugins what was said in the turn that has ended; gives the number of messages."""
+    """Tell plugins what was said in the turn that ended; returns the number of messages."""
     messages = last_turn(payload.transcript) if payload.transcript is not None else []
     if not messages or payload.goes_on:
         return 0
     if payload.last_reply and messages[-1]["role"] == "user":  # the file is a moment behind
         messages.append({"role": "assistant", "content": payload.last_reply})
-    # With an empty prompt nothing is recalled: it was before the turn, and is of no use after it.
+    # An empty prompt recalls nothing.
     with host.run("", session=_session(host, payload)) as run:
         # Claude Code may kill this process 0.5 s after the answer.
         run.finish(messages, success=True, durable=True)
@@ -59,7 +59,7 @@ def _output(event: str, context: str) -> dict[str, Any] | None:
 
 
 def _cut(text: str) -> str:
-    """As much as is taken; a fence around what was recalled is closed again, or all that follows would be inside it."""
+    """Cut to the limit, and close a fence that was cut, or all that follows would be inside it."""
     if len(text) <= MAX_CONTEXT_CHARS:
         return text
     opening, *_, closing = fence(["…"]).splitlines()

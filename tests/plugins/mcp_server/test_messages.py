@@ -9,15 +9,16 @@ import mcp_types as types
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from memslot_mcp_server.serving.wire import MAX_BYTES, LineCutter, Oversized, Refused, read_message
+from memslot_mcp_server.server.lines import MAX_BYTES, LineSplitter, OversizedLine
+from memslot_mcp_server.server.messages import Refused, read_message
 
 
 @given(data=st.binary(max_size=200).map(lambda raw: raw.replace(b"a", b"\n")), cuts=st.lists(st.integers(0, 200)))
 def test_lines_are_the_same_however_the_bytes_arrive(data: bytes, cuts: list[int]) -> None:
-    cutter = LineCutter()
+    splitter = LineSplitter()
     places = [0, *sorted(cut for cut in cuts if cut <= len(data)), len(data)]
-    lines = [line for start, end in itertools.pairwise(places) for line in cutter.feed(data[start:end])]
-    lines += cutter.close()
+    lines = [line for start, end in itertools.pairwise(places) for line in splitter.feed(data[start:end])]
+    lines += splitter.close()
 
     wanted = data.split(b"\n")
     assert lines == (wanted if wanted[-1] else wanted[:-1])
@@ -25,28 +26,28 @@ def test_lines_are_the_same_however_the_bytes_arrive(data: bytes, cuts: list[int
 
 @given(sizes=st.lists(st.integers(0, 40), min_size=1), piece=st.integers(1, 7))
 def test_a_line_that_is_too_long_costs_only_itself(sizes: list[int], piece: int) -> None:
-    cutter = LineCutter(max_bytes=20)
+    splitter = LineSplitter(max_bytes=20)
     data = b"".join(b"x" * size + b"\n" for size in sizes)
-    lines = [line for start in range(0, len(data), piece) for line in cutter.feed(data[start : start + piece])]
+    lines = [line for start in range(0, len(data), piece) for line in splitter.feed(data[start : start + piece])]
 
-    assert [line.size if isinstance(line, Oversized) else len(line) for line in lines] == sizes
-    assert [isinstance(line, Oversized) for line in lines] == [size > 20 for size in sizes]
+    assert [line.size if isinstance(line, OversizedLine) else len(line) for line in lines] == sizes
+    assert [isinstance(line, OversizedLine) for line in lines] == [size > 20 for size in sizes]
 
 
 def test_what_is_too_long_is_not_kept_in_memory() -> None:
-    cutter = LineCutter(max_bytes=1000)
+    splitter = LineSplitter(max_bytes=1000)
     for _ in range(100):
-        assert list(cutter.feed(b"x" * 65536)) == []
+        assert list(splitter.feed(b"x" * 65536)) == []
 
-    (line,) = cutter.feed(b"\n")
-    assert isinstance(line, Oversized)
+    (line,) = splitter.feed(b"\n")
+    assert isinstance(line, OversizedLine)
     assert len(line.start) + len(line.end) < 10_000
 
 
-def _oversized(message: dict[str, object]) -> Oversized:
-    cutter = LineCutter(max_bytes=100)
-    (line,) = cutter.feed(json.dumps(message).encode() + b"\n")
-    assert isinstance(line, Oversized)
+def _oversized(message: dict[str, object]) -> OversizedLine:
+    splitter = LineSplitter(max_bytes=100)
+    (line,) = splitter.feed(json.dumps(message).encode() + b"\n")
+    assert isinstance(line, OversizedLine)
     return line
 
 
@@ -115,6 +116,6 @@ def test_a_message_of_the_largest_size_is_read() -> None:
     frame = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "echo", "arguments": {"text": ""}}}
     room = MAX_BYTES - len(json.dumps(frame))
     frame["params"]["arguments"]["text"] = "x" * room  # type: ignore[index]
-    (line,) = LineCutter().feed(json.dumps(frame).encode() + b"\n")
+    (line,) = LineSplitter().feed(json.dumps(frame).encode() + b"\n")
 
     assert isinstance(read_message(line), types.JSONRPCRequest)

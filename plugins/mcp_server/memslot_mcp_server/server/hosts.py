@@ -1,4 +1,4 @@
-"""The host in use: another takes its place when the config changes, and no call is lost in between."""
+"""The host in use, replaced when the config changes; calls under way keep theirs."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _NAMES = ("memslot.json5", "memslot.toml", "memslot.json")
 Stamp = tuple[tuple[str, int, int, int] | None, ...]
 
 
-class _Lent:
-    """A host with the number of calls that are using it."""
+class _Lease:
+    """A host and how many calls use it."""
 
     def __init__(self, host: Host) -> None:
         self.host = host
@@ -26,14 +26,14 @@ class Hosts:
     """One host at a time, used from any number of threads."""
 
     def __init__(self, load: Callable[[], Host], first: Host | None = None) -> None:
-        """With `first`, a host that is loaded already, the first answer need not wait for another."""
+        """`first` is a host that is already loaded."""
         self._load = load
         self._lock = threading.Lock()
-        self._current = _Lent(first if first is not None else load())
+        self._current = _Lease(first if first is not None else load())
 
     @contextmanager
     def borrow(self) -> Iterator[Host]:
-        """The host of now; it stays open until the block is left, also when another has taken its place."""
+        """The current host; it stays open until the block ends, even if another replaces it."""
         with self._lock:
             lent = self._current
             lent.users += 1
@@ -47,8 +47,8 @@ class Hosts:
                 lent.host.close()
 
     def reload(self) -> None:
-        """Load a host by the config of now; raises a MemslotError where that cannot be used, and keeps the old one."""
-        fresh = _Lent(self._load())
+        """Load a host with the current config; if that fails, raise a MemslotError and keep the old host."""
+        fresh = _Lease(self._load())
         with self._lock:
             old, self._current = self._current, fresh
             old.is_retired = True
@@ -57,12 +57,12 @@ class Hosts:
             old.host.close()
 
     def close(self) -> None:
-        """Close the host; calls that are still under way end as it lets them."""
+        """Close the host."""
         self._current.host.close()
 
 
 def config_stamp() -> Stamp:
-    """What tells whether a config file has changed since: cheap enough to be asked every second."""
+    """Changes when a config file changes; cheap enough to compute every second."""
     places = Places.from_env()
     files = [places.config_file, places.trust_file]
     try:

@@ -1,4 +1,4 @@
-"""Tools of memslot as LangChain tools."""
+"""memslot's tools as LangChain tools."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from memslot_adapters.tools import ChatType, Source, Toolbox
 def memory_tools(
     source: Source, *, session: str | Session | None = None, chat_type: ChatType | None = None
 ) -> list[BaseTool]:
-    """The tools of a host or of a run, for `bind_tools`, `ToolNode` and agents that are made of both.
+    """The tools of a host or a run, for `bind_tools`, `ToolNode` and prebuilt agents.
 
-    Inside `remembering` they belong to that run. The list itself is made once: for a group chat say so here, or the
-    model is told of tools that the group refuses.
+    Inside `remembering` they belong to that run. The list is made once: pass the chat type of a group here, or the
+    model sees tools that the group refuses.
     """
     toolbox = Toolbox(source, session, chat_type)
     return [
@@ -33,7 +33,7 @@ def memory_tools(
 
 
 class MemoryTool(BaseTool):
-    """A tool of memslot; `artifact` of its message is the result as data. A failure is a message of status `error`."""
+    """A memslot tool. Its message's `artifact` is the result as data; a failure has the status `error`."""
 
     response_format: Literal["content", "content_and_artifact"] = "content_and_artifact"
     handle_tool_error: Any = True
@@ -43,7 +43,7 @@ class MemoryTool(BaseTool):
         super().__init__(**fields)
         self._toolbox = toolbox
 
-    # Nothing is named here but `self`, so that an argument of a tool may have any name.
+    # `self` is positional-only, so that a tool's argument may have any name.
     def _run(self, /, **arguments: Any) -> tuple[str, Any]:
         return _given(self._toolbox.call(self.name, arguments))
 

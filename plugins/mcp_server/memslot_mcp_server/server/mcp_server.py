@@ -25,16 +25,15 @@ from mcp.server.subscriptions import (
 from mcp.shared.exceptions import MCPError
 from memslot import Host, MemoryItem, MemslotError, Session, ToolResult, __version__
 
-from memslot_mcp_server.serving.hook_socket import answering_hooks
-from memslot_mcp_server.serving.hosts import Hosts, config_stamp
-from memslot_mcp_server.serving.notes import TEMPLATE, has_notes, list_notes, path_of, read_note, uri_of
-from memslot_mcp_server.serving.stderr import warn
-from memslot_mcp_server.serving.workers import Workers
+from memslot_mcp_server.server.hosts import Hosts, config_stamp
+from memslot_mcp_server.server.resources import TEMPLATE, has_notes, list_notes, path_of, read_note, uri_of
+from memslot_mcp_server.server.stderr import warn
+from memslot_mcp_server.server.workers import Workers
 
 WATCH_SECONDS = 1.0
 PAGE = 200
 REMEMBERED_CLIENTS = 128
-"""Clients of the handshake versions that hear of changes; the ones that came last, since none says goodbye."""
+"""Most clients of the handshake versions to notify of changes; they do not sign off, so the oldest are dropped."""
 RECALL = "recall"
 MAX_PROMPT_CHARS = 10_000
 _NOTIFY_SECONDS = 5.0
@@ -45,7 +44,7 @@ Context = ServerRequestContext[Any, Any]
 
 @dataclass(frozen=True)
 class Offer:
-    """What a host gives to clients, to be compared with what it gave before."""
+    """What a host offers to clients; comparing two tells whether it has changed."""
 
     tools: tuple[dict[str, Any], ...]
     instructions: str
@@ -53,21 +52,18 @@ class Offer:
 
     @classmethod
     def of(cls, host: Host) -> Offer:
-        with host.run("") as run:  # of a conversation of its own, so that the client's begins with its first word
-            instructions = run.system_prompt
-        return cls(tuple(tool.to_mcp() for tool in host.tools("direct")), instructions, has_notes(host))
+        tools = tuple(tool.to_mcp() for tool in host.tools("direct"))
+        return cls(tools, host.system_prompt("direct"), has_notes(host))
 
 
 class MemslotServer(Server[Any]):
-    """Answers for one host; the config may change while clients are connected."""
+    """Serves one agent's host; the config may change while clients are connected."""
 
-    def __init__(self, hosts: Hosts, workers: Workers, label: str | None = None) -> None:
-        """With a `label` (the agent as the command line names it) hooks of coding agents are answered, too."""
+    def __init__(self, hosts: Hosts, workers: Workers) -> None:
         with hosts.borrow() as host:
             self.offer = Offer.of(host)
         self._hosts = hosts
         self._workers = workers
-        self._label = label
         self._conversation = f"mcp-{uuid.uuid4().hex}"
         self._bus = InMemorySubscriptionBus()
         self._clients: deque[ServerSession] = deque(maxlen=REMEMBERED_CLIENTS)
@@ -76,7 +72,7 @@ class MemslotServer(Server[Any]):
             version=__version__,
             title="memslot",
             instructions=self.offer.instructions or None,
-            lifespan=_watching,
+            lifespan=_watching_config,
             get_tool_input_schema=self._schema_of,
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
@@ -95,7 +91,7 @@ class MemslotServer(Server[Any]):
         experimental_capabilities: dict[str, dict[str, Any]] | None = None,
         extensions: dict[str, dict[str, Any]] | None = None,
     ) -> InitializationOptions:
-        """The SDK asks without options over HTTP, and would then deny that lists can change."""
+        """Announce that lists can change: over HTTP the SDK passes no options, and would deny it."""
         changing = NotificationOptions(prompts_changed=True, resources_changed=True, tools_changed=True)
         return super().create_initialization_options(
             notification_options or changing, experimental_capabilities, extensions
@@ -153,7 +149,7 @@ class MemslotServer(Server[Any]):
             name="note",
             title="A note or a conversation",
             uri_template=TEMPLATE,
-            description="Whatever the memory's search finds can be read by its path.",
+            description="Anything that the memory's search finds, by its path.",
             mime_type="text/markdown",
         )
         return types.ListResourceTemplatesResult(resource_templates=[template] if self.offer.has_notes else [])
@@ -179,7 +175,7 @@ class MemslotServer(Server[Any]):
         prompt = types.Prompt(
             name=RECALL,
             title="Recall",
-            description="What the memory holds about something, put before it as an agent would be given it.",
+            description="A question with what the memory recalls about it, as an agent would see it.",
             arguments=[
                 types.PromptArgument(name="query", description="What to recall, in plain words.", required=True)
             ],
@@ -201,27 +197,28 @@ class MemslotServer(Server[Any]):
     def _recall(self, query: str) -> str:
         with self._hosts.borrow() as host:
             session = self._session(host)
-            host.run("", session=session)  # what belongs to the beginning of a conversation is no answer to the query
+            host.run("", session=session)  # take what plugins say once, at the start
             with host.run(query, session=session) as run:
-                return run.prompt if run.context else f"{query}\n\n(Nothing in memory fits this.)"
+                return run.prompt if run.context else f"{query}\n\n(Nothing relevant in memory.)"
 
-    # Changes
+    # Upkeep
+
+    async def warm_up(self) -> None:
+        """Let plugins do what they do at the start of a conversation: memories look for changes on disk."""
+        try:
+            await self._workers.run(self._begin_conversation)
+        except Exception as error:  # strict plugins raise; the server goes on
+            warn(f"plugins could not be warmed up: {error}")
+
+    def _begin_conversation(self) -> None:
+        with self._hosts.borrow() as host, host.run(""):  # not the client's, which begins with its first word
+            pass
 
     async def _remember_client(self, ctx: Context, params: types.NotificationParams) -> None:
         self._clients.append(ctx.session)
 
-    @contextlib.asynccontextmanager
-    async def at_work(self) -> AsyncIterator[None]:
-        """What goes on beside the clients' requests, for as long as the block lasts."""
-        async with anyio.create_task_group() as tasks, contextlib.AsyncExitStack() as stack:
-            if self._label is not None:
-                await stack.enter_async_context(answering_hooks(self._hosts, self._workers, self._label))
-            tasks.start_soon(self.watch_config)
-            yield
-            tasks.cancel_scope.cancel()
-
     async def watch_config(self) -> None:
-        """Take up changes of the config for as long as the server runs, and tell clients of them."""
+        """Reload the host when the config changes, and notify clients."""
         seen = config_stamp()
         while True:
             await anyio.sleep(WATCH_SECONDS)
@@ -232,9 +229,10 @@ class MemslotServer(Server[Any]):
             try:
                 await self._workers.run(self._hosts.reload)
                 offer = await self._workers.run(self._look)
-            except Exception as error:  # whatever it is, clients must not lose the server that they have
+                await self.warm_up()
+            except Exception as error:  # clients must not lose their server
                 said = str(error) if isinstance(error, MemslotError) else f"{type(error).__name__}: {error}"
-                warn(f"the config has changed and cannot be used, so the one before stays in use: {said}")
+                warn(f"the config has changed but cannot be used, so the previous one stays in use: {said}")
                 continue
             await self._take_up(offer)
 
@@ -254,16 +252,18 @@ class MemslotServer(Server[Any]):
                 with anyio.fail_after(_NOTIFY_SECONDS):
                     await client.send_tool_list_changed()
                     await client.send_resource_list_changed()
-            except Exception:  # it is gone, or does not listen
+            except Exception:  # the client is gone, or does not read
                 with contextlib.suppress(ValueError):
                     self._clients.remove(client)
 
 
 @contextlib.asynccontextmanager
-async def _watching(server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
+async def _watching_config(server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
     assert isinstance(server, MemslotServer)
-    async with server.at_work():
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(server.watch_config)
         yield {}
+        tasks.cancel_scope.cancel()
 
 
 def _resource(note: MemoryItem) -> types.Resource:
@@ -277,12 +277,12 @@ def _page_start(cursor: str | None) -> int:
     if cursor is None:
         return 0
     if not cursor.isascii() or not cursor.isdigit() or len(cursor) > 9:
-        raise MCPError(types.INVALID_PARAMS, "the cursor is not one that this server gave")
+        raise MCPError(types.INVALID_PARAMS, "unknown cursor")
     return int(cursor)
 
 
 def _sendable(result: ToolResult) -> dict[str, Any] | None:
-    """A result's data, where the protocol can carry it beside the text."""
+    """A result's data, if the protocol can carry it."""
     if result.is_error or not isinstance(result.data, dict):
         return None
     try:
@@ -293,5 +293,5 @@ def _sendable(result: ToolResult) -> dict[str, Any] | None:
 
 
 def _plain(text: str) -> str:
-    """Text that can be sent: a lone surrogate cannot."""
+    """Text without lone surrogates, which cannot be sent."""
     return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,4 +1,4 @@
-"""Serves clients of this machine over HTTP: behind a token, and for no web page that a browser shows."""
+"""Serves local clients over HTTP, behind a token, and refuses web pages."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 from mcp.server.transport_security import TransportSecuritySettings
 
-from memslot_mcp_server.serving.address import ADDRESS, PATH
-from memslot_mcp_server.serving.server import MemslotServer
-from memslot_mcp_server.serving.wire import MAX_BYTES, Refused, read_message
-from memslot_mcp_server.serving.workers import Workers
+from memslot_mcp_server.server.hook_socket import answering_hooks
+from memslot_mcp_server.server.http_access import ADDRESS, PATH
+from memslot_mcp_server.server.lines import MAX_BYTES
+from memslot_mcp_server.server.mcp_server import MemslotServer
+from memslot_mcp_server.server.messages import Refused, read_message
+from memslot_mcp_server.server.workers import Workers
 
 if TYPE_CHECKING:
     import uvicorn
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from memslot_mcp_server.serving.hosts import Hosts
+    from memslot_mcp_server.server.hosts import Hosts
 
 MAX_SESSIONS = 200
 CLOSE_SECONDS = 3
@@ -35,10 +37,10 @@ _NAMES = (ADDRESS, "localhost")
 
 
 class Guard:
-    """Lets through what comes from this machine, was meant for this server, and knows the token.
+    """Lets a request through if it is addressed to this server and has the token.
 
-    The name in `Host` is checked because a web page can make its own name lead to 127.0.0.1 (DNS rebinding), and
-    `Origin` because a browser sends requests of any page to any address.
+    `Host` is checked because a web page can point its own name at 127.0.0.1 (DNS rebinding), and `Origin` because a
+    browser sends any page's requests to any address.
     """
 
     def __init__(self, app: ASGIApp, token: str, port: int) -> None:
@@ -51,7 +53,7 @@ class Guard:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        if scope["type"] != "http":  # a web socket: nothing here speaks that
+        if scope["type"] != "http":  # a web socket
             return
         refused = self._refusal(scope)
         if refused is not None:
@@ -77,19 +79,19 @@ class Guard:
             headers.setdefault(name.lower(), []).append(value)
         hosts, origins, said = (headers.get(name, []) for name in (b"host", b"origin", b"authorization"))
         if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
-            return 421, "this server answers to its own address alone; use the one that it printed"
+            return 421, "wrong Host header; use the address that the server printed"
         if any(origin not in self._origins for origin in origins):
-            return 403, "requests of web pages are not taken"
+            return 403, "requests from web pages are refused"
         scheme, _, given = said[0].partition(b" ") if len(said) == 1 else (b"", b"", b"")
         if scheme.lower() != b"bearer" or not hmac.compare_digest(given.strip(), self._token):
-            return 401, "the header Authorization: Bearer <token> is missing or has another token"
+            return 401, "the header Authorization: Bearer <token> is missing or its token is wrong"
         if any(not size.isdigit() or int(size[:20]) > MAX_BYTES for size in headers.get(b"content-length", [])):
             return _TOO_LARGE
         return None
 
 
 async def _read_body(receive: Receive) -> bytes | tuple[int, str]:
-    """A request's body, or why it is refused."""
+    """A request's body, or the status and reason to refuse it with."""
     parts, size = [], 0
     try:
         async with asyncio.timeout(BODY_SECONDS):
@@ -213,12 +215,15 @@ def web_server(app: ASGIApp) -> uvicorn.Server:
 
 
 async def serve(hosts: Hosts, listener: socket.socket, token: str, label: str) -> None:
-    """Serve until the process is asked to end."""
+    """Serve until the process is told to end."""
     workers = Workers()
-    server = await workers.run(MemslotServer, hosts, workers, label)
+    server = await workers.run(MemslotServer, hosts, workers)
     port: int = listener.getsockname()[1]
     # uvicorn raises the signal that ended it once more when it is done; that must not end us before the host is closed.
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, lambda *_: None)
-    await web_server(make_app(server, token, port)).serve(sockets=[listener])
+    warm_up = asyncio.create_task(server.warm_up())
+    async with answering_hooks(hosts, workers, label):
+        await web_server(make_app(server, token, port)).serve(sockets=[listener])
+    warm_up.cancel()
     workers.drain(CLOSE_SECONDS)

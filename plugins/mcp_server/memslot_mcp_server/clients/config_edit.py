@@ -1,4 +1,4 @@
-"""Changes a file of another program: in one step, with a copy of what was there, and never one it cannot read."""
+"""Edits another program's file: atomically, with a backup, and never one it cannot read."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _BOM = "\ufeff"
 
 
 def change_file(path: Path, edit: Callable[[str], str]) -> Path | None:
-    """Give a file's text to `edit` and write what it returns; None where nothing changed, else the copy's path.
+    """Write what `edit` makes of the file's text; returns the backup's path, or None if nothing changed.
 
-    A file that is not there is made, with no copy (then the path itself is returned). A link is written through, since
-    people keep their dotfiles elsewhere. Raises a MemslotError that says of the file ("it …") why nothing was written.
+    A missing file is created without a backup, and its own path returned. Symlinks are followed, since people keep
+    their dotfiles elsewhere. The MemslotError that it raises says about the file ("it …") why nothing was written.
     """
     real = Path(os.path.realpath(path))
     try:
@@ -40,15 +40,15 @@ def change_file(path: Path, edit: Callable[[str], str]) -> Path | None:
                 write_file(real, new, expected=before)
                 return copy
     except OSError as error:
-        raise MemslotError(f"it cannot be written: {error.strerror or error}") from None
-    raise MemslotError("it is being changed by another program without pause; close that and try again")
+        raise MemslotError(f"it cannot be written ({error.strerror or error})") from None
+    raise MemslotError("another program keeps changing it; close that program and try again")
 
 
 def _read(file: Path) -> str:
     with file.open("rb") as found:
         data = found.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
-        raise MemslotError(f"it is larger than {MAX_BYTES // 1024**2} MB, which is no config file")
+        raise MemslotError(f"it is larger than {MAX_BYTES // 1024**2} MB, too large for a config file")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
@@ -56,7 +56,7 @@ def _read(file: Path) -> str:
 
 
 def _stamp(file: Path) -> FileStamp | None:
-    """What a file is known by; raises a MemslotError for what cannot be replaced."""
+    """The file's stamp; raises a MemslotError if it cannot be replaced."""
     try:
         mode = file.stat().st_mode
     except FileNotFoundError:

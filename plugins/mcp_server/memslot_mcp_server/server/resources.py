@@ -1,4 +1,4 @@
-"""What the memory holds as MCP resources: listed and read by the memory's own capabilities."""
+"""The memory's items as MCP resources, listed and read through its capabilities."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def uri_of(item: MemoryItem) -> str:
 
 
 def path_of(uri: str) -> str | None:
-    """The path that a URI of ours means, or None."""
+    """The path in one of our URIs, or None."""
     if not uri.startswith(PREFIX):
         return None
     return unquote(uri.removeprefix(PREFIX), errors="replace") or None
@@ -31,7 +31,7 @@ def has_notes(host: Host) -> bool:
 
 
 def list_notes(host: Host, session: Session) -> list[MemoryItem]:
-    """The items of the memory, in its own order; transcripts are left out."""
+    """The memory's items in its own order, without transcripts."""
     return [item for item in _items(host, session) if item.source != "sessions" and _has_uri(item)]
 
 
@@ -48,7 +48,7 @@ def _items(host: Host, session: Session) -> Iterator[MemoryItem]:
 
 
 def _has_uri(item: MemoryItem) -> bool:
-    """A name that is no text has no URI."""
+    """A path with a lone surrogate has no URI."""
     try:
         item.path.encode()
     except UnicodeEncodeError:
@@ -57,7 +57,7 @@ def _has_uri(item: MemoryItem) -> bool:
 
 
 def read_note(host: Host, path: str, session: Session) -> str | None:
-    """A whole note, without secrets, as the memory gives it; None where there is no such note."""
+    """A whole note, redacted by the memory; None if there is no such note."""
     if not isinstance(host.memory, CanRead):
         return None
     parts: list[str] = []
@@ -76,4 +76,4 @@ def read_note(host: Host, path: str, session: Session) -> str | None:
     if not parts:
         return "" if any(item.path == path for item in _items(host, session)) else None
     whole = "\n".join(parts)
-    return whole if len(whole) <= MAX_CHARS else f"{whole[:MAX_CHARS]}\n[cut: the note is longer]"
+    return whole if len(whole) <= MAX_CHARS else f"{whole[:MAX_CHARS]}\n[truncated: the note is longer]"

@@ -1,4 +1,4 @@
-"""Finds conversations in files, folders and archives, and which program each is from."""
+"""Finds and reads conversations in files, folders and archives of several programs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from memslot_importers.lines import PACKED, read_lines
 
 MAX_JSON_BYTES = 2 * 1024 * 1024 * 1024
 _LOOK = 200
-"""Lines in which the program is looked for: a file may begin with lines that don't tell."""
+"""Lines to inspect for the program: the first ones may not tell."""
 _READERS = {"claude-code": read_claude_code, "codex": read_codex}
 
 
@@ -48,7 +48,7 @@ def _is_export(name: str) -> bool:
 
 
 def read_file(path: Path, program: str | None) -> Iterator[ForeignSession]:
-    """The conversations of a file; a SessionError that says why there are none."""
+    """The conversations of a file; raises a SessionError if it has none."""
     try:
         if path.suffix.lower() == ".zip":
             yield from _read_zip(path)
@@ -70,9 +70,7 @@ def _read_jsonl(path: Path, program: str | None) -> ForeignSession:
     if found in ("openclaw", "memslot"):
         session = read_session_file(path, read_lines(path))
         return session if session.program else replace(session, program="openclaw")
-    raise SessionError(
-        f"{path} is not a transcript that is known: not of Claude Code, Codex, OpenClaw, ChatGPT or memslot."
-    )
+    raise SessionError(f"{path} is not a transcript of Claude Code, Codex, OpenClaw, ChatGPT or memslot.")
 
 
 def _program_of(path: Path) -> str | None:
@@ -114,7 +112,7 @@ def _read_export(name: str, file: IO[bytes], size: int) -> Iterator[ForeignSessi
     try:
         tree = json.loads(file.read(size + 1).decode("utf-8-sig", "replace"))
     except (ValueError, RecursionError) as error:
-        raise SessionError(f"{name} is not whole JSON ({error}); download the export again.") from None
+        raise SessionError(f"{name} is not valid JSON ({error}); download the export again.") from None
     if tree and not is_chatgpt(tree):
-        raise SessionError(f"{name} is not the export of ChatGPT: its entries have no mapping.")
+        raise SessionError(f"{name} is not a ChatGPT export: its entries have no mapping.")
     yield from read_chatgpt(tree)

@@ -1,4 +1,4 @@
-"""Where each MCP client keeps its servers, and in which shape."""
+"""Where each MCP client keeps its servers, and in which format."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class Client:
     id: str
     name: str
     key: str
-    """The object that holds the servers."""
+    """Key of the object with the servers."""
     find_file: Callable[[Env], Path]
     project_file: str | None = None
-    """The file below a project's folder, for those who have one."""
+    """Path of the config in a project, if the client has one."""
     syntax: Literal["json", "toml"] = "json"
     says_type: bool = False
-    """Whether a server's entry names its transport."""
+    """Whether an entry names its transport."""
 
 
 def _home(env: Env) -> Path:
@@ -32,7 +32,7 @@ def _home(env: Env) -> Path:
 
 
 def _app_folder(env: Env, name: str) -> Path:
-    """Where desktop programs keep their settings."""
+    """A desktop program's settings folder."""
     if sys.platform == "darwin":
         return _home(env) / "Library" / "Application Support" / name
     if sys.platform == "win32":

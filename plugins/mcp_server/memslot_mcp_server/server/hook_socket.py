@@ -1,4 +1,4 @@
-"""Answers hooks of coding agents from inside a server, which has everything loaded already."""
+"""Answers coding agents' hooks from a running server, which has everything loaded."""
 
 from __future__ import annotations
 
@@ -11,30 +11,38 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-from memslot_mcp_server.hook_client import ANSWER_SECONDS, DONE, EVENTS, MAX_BYTES, Meant, is_private, socket_folder
-from memslot_mcp_server.hooks.answers import after_reply, at_session_start, before_prompt
+from memslot_mcp_server.hook_client import (
+    ANSWER_HEADER,
+    ANSWER_SECONDS,
+    EVENTS,
+    MAX_BYTES,
+    MemoryAddress,
+    is_private,
+    socket_folder,
+)
+from memslot_mcp_server.hooks.events import after_reply, at_session_start, before_prompt
 from memslot_mcp_server.hooks.payload import Payload, PayloadError, read_payload
-from memslot_mcp_server.serving.hosts import Hosts
-from memslot_mcp_server.serving.stderr import warn
-from memslot_mcp_server.serving.workers import Workers
+from memslot_mcp_server.server.hosts import Hosts
+from memslot_mcp_server.server.stderr import warn
+from memslot_mcp_server.server.workers import Workers
 
 _LONGEST_SECONDS = ANSWER_SECONDS + 2
-"""Longer than a hook waits: it must be able to tell a server that is slow from one that could not help."""
+"""Longer than a hook waits, so that it can tell a slow server from one that gave up."""
 
 
 @contextlib.asynccontextmanager
 async def answering_hooks(hosts: Hosts, workers: Workers, label: str) -> AsyncIterator[Path | None]:
-    """Answer hooks for as long as the block lasts; gives the socket, or None where there can be none."""
-    meant = Meant.here(label, os.environ)
-    path = _socket_path(meant)
+    """Answer hooks while the block lasts; yields the socket's path, or None if there is no socket."""
+    address = MemoryAddress.from_env(label, os.environ)
+    path = _socket_path(address)
     if path is None:
         yield None
         return
-    answers = _Answers(hosts, workers, meant)
+    answers = _HookServer(hosts, workers, address)
     try:
         server = await asyncio.start_unix_server(answers.serve, path=path)
     except OSError as error:
-        warn(f"hooks will load memslot anew each time, since there can be no socket: {error.strerror or error}")
+        warn(f"cannot open a socket for hooks, so each hook loads memslot itself: {error.strerror or error}")
         yield None
         return
     path.chmod(0o600)
@@ -45,40 +53,40 @@ async def answering_hooks(hosts: Hosts, workers: Workers, label: str) -> AsyncIt
         path.unlink(missing_ok=True)
 
 
-def _socket_path(meant: Meant) -> Path | None:
+def _socket_path(address: MemoryAddress) -> Path | None:
     name = socket_folder()
     if name is None:
         return None
     folder = Path(name)
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700)
-    return folder / f"{meant.prefix()}{os.getpid()}" if is_private(name) else None
+    return folder / f"{address.prefix()}{os.getpid()}" if is_private(name) else None
 
 
-class _Answers:
-    def __init__(self, hosts: Hosts, workers: Workers, meant: Meant) -> None:
+class _HookServer:
+    def __init__(self, hosts: Hosts, workers: Workers, address: MemoryAddress) -> None:
         self._hosts = hosts
         self._workers = workers
-        self._meant = meant
+        self._address = address
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer one event; whoever cannot be understood hears nothing, and helps themselves."""
+        """Answer one event. Malformed requests get no reply; the client falls back."""
         with contextlib.suppress(TimeoutError, OSError):
             try:
                 async with asyncio.timeout(_LONGEST_SECONDS):
                     request = await _read_all(reader)
                     found = await self._answer(request)
                     if found is not None:
-                        writer.write(DONE + found)
+                        writer.write(ANSWER_HEADER + found)
                         await writer.drain()
             finally:
                 writer.close()
 
     async def _answer(self, request: bytes) -> bytes | None:
-        meant = self._meant.line() + b"\0"
-        if not request.startswith(meant):
+        prefix = self._address.line() + b"\0"
+        if not request.startswith(prefix):
             return None
-        event, _, data = request.removeprefix(meant).partition(b"\0")
+        event, _, data = request.removeprefix(prefix).partition(b"\0")
         try:
             payload = read_payload(io.BytesIO(data))
         except PayloadError:
@@ -88,7 +96,7 @@ class _Answers:
         try:
             found = await self._workers.run(self._carry_out, event.decode(), payload)
         except Exception as error:
-            warn(f"a hook was not answered: {type(error).__name__}: {error}")
+            warn(f"a hook failed: {type(error).__name__}: {error}")
             return None
         return b"" if found is None else json.dumps(found, ensure_ascii=False).encode() + b"\n"
 

@@ -1,4 +1,4 @@
-"""memslot's entry among a client's servers: written into the client's config, beside whatever is there."""
+"""Adds memslot to the MCP servers in a client's config, and keeps everything else."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from memslot import MemslotError, edit_json
 
-from memslot_mcp_server.clients.places import Client
+from memslot_mcp_server.clients.config_locations import Client
 
 SERVER = "memslot"
 _CARRIED = ("MEMSLOT_HOME", "MEMSLOT_CONFIG")
@@ -21,7 +21,7 @@ _CARRIED = ("MEMSLOT_HOME", "MEMSLOT_CONFIG")
 
 @dataclass(frozen=True)
 class Program:
-    """How another program starts this one."""
+    """How another program starts memslot."""
 
     command: str
     args: tuple[str, ...]
@@ -29,7 +29,7 @@ class Program:
 
 
 def this_program(*arguments: str, shared: bool) -> Program:
-    """This memslot with these arguments; `shared` is for a file that other people's machines read, too."""
+    """This memslot with these arguments; `shared` is for a file that other machines read too."""
     if shared:
         return Program("memslot", arguments)
     script = _script("memslot")
@@ -39,7 +39,7 @@ def this_program(*arguments: str, shared: bool) -> Program:
 
 
 def hook_program(agent: str | None) -> Program:
-    """What answers a coding agent's hooks on this machine."""
+    """The command that coding agents' hooks call."""
     which = ("--agent", agent) if agent else ()
     script = _script("memslot-hook")
     if script is not None:
@@ -48,7 +48,7 @@ def hook_program(agent: str | None) -> Program:
 
 
 def _script(name: str) -> Path | None:
-    """A command of this installation, by its full path: a desktop program has not the PATH of a shell."""
+    """Full path of a command of this installation: desktop programs do not have the shell's PATH."""
     script = Path(sys.executable).with_name(f"{name}.exe" if sys.platform == "win32" else name)
     return script if script.is_file() else None
 
@@ -58,7 +58,7 @@ def _carried_env() -> dict[str, str]:
 
 
 def entry_of(client: Client, program: Program) -> dict[str, Any]:
-    """A server's entry as the client wants it."""
+    """The server's entry in the client's format."""
     entry: dict[str, Any] = {"type": "stdio"} if client.says_type else {}
     entry |= {"command": program.command, "args": list(program.args)}
     if program.env:
@@ -67,31 +67,31 @@ def entry_of(client: Client, program: Program) -> dict[str, Any]:
 
 
 def render(client: Client, entry: Mapping[str, Any]) -> str:
-    """The entry alone, as it would stand in an empty file."""
+    """A config file with this entry alone."""
     return add_entry(client, "", entry)
 
 
 def add_entry(client: Client, text: str, entry: Mapping[str, Any]) -> str:
-    """A client's config with memslot among its servers; the same text where it is there already.
+    """A client's config with memslot among its servers; unchanged if it is there.
 
-    What a person wrote into the entry besides (time-outs, more variables) stays. Raises a MemslotError where the text
-    cannot be read, or holds something else under that name.
+    What a person added to the entry (timeouts, variables) stays. Raises a MemslotError if the config cannot be parsed
+    or has another kind of server under that name.
     """
     return _add_to_toml(client, text, entry) if client.syntax == "toml" else _add_to_json(client, text, entry)
 
 
 def parse_json(text: str) -> Any:
-    """The value of a JSON text that may hold comments; raises a MemslotError that says where it is wrong."""
+    """Parse JSON with comments; raises a MemslotError that names the position."""
     import pyjson5
 
     try:
         return pyjson5.decode(text, 200)
     except pyjson5.Json5Exception as error:
-        # The first argument alone: the others hold what was read up to there, and with it other servers' keys.
+        # Only the first argument: the others hold what was parsed so far, and with it other servers' keys.
         near = re.search(r"near (\d+)", str(error.args[0]))
         before = text[: max(0, int(near[1]) - 1)] if near else ""
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-        raise MemslotError(f"it cannot be read as JSON from line {line}, column {column} on") from None
+        raise MemslotError(f"it is not valid JSON at line {line}, column {column}") from None
 
 
 def _add_to_json(client: Client, text: str, entry: Mapping[str, Any]) -> str:
@@ -136,9 +136,9 @@ def _add_to_toml(client: Client, text: str, entry: Mapping[str, Any]) -> str:
 
 
 def _leaves(client: Client, tree: Any, entry: Mapping[str, Any]) -> list[tuple[tuple[str, ...], Any]]:
-    """The places of a config that have to change, with their new values."""
+    """The key paths that must change, with their new values."""
     if not isinstance(tree, dict):
-        raise MemslotError("it does not hold one object")
+        raise MemslotError("it is not a JSON object")
     servers = tree.get(client.key, {})
     if not isinstance(servers, dict):
         raise MemslotError(f'its "{client.key}" is not an object')

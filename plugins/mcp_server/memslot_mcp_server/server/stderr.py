@@ -1,4 +1,4 @@
-"""What the person may want to know, on stderr."""
+"""Warnings on stderr."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from memslot import say_warning
 
 
 def warn(message: str) -> None:
-    """Say a warning; where a client has closed stderr, or its log is on a full disk, nothing but that is lost."""
+    """Print a warning; a closed stderr or a full disk behind it is ignored."""
     with contextlib.suppress(OSError):
         say_warning(message)

@@ -1,4 +1,4 @@
-"""Runs what waits in threads that never keep the process from ending."""
+"""Blocking calls in daemon threads, which never keep the process alive."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ AT_ONCE = 64
 
 
 class Workers:
-    """Calls functions in daemon threads; the ones under way can be waited for at the end."""
+    """Calls functions in daemon threads, a limited number at a time."""
 
     def __init__(self, at_once: int = AT_ONCE) -> None:
         self._places = asyncio.Semaphore(at_once)
         self._threads: set[threading.Thread] = set()
 
     async def run(self, function: Callable[..., Value], *arguments: Any) -> Value:
-        """Call a function; whoever stops waiting for it does not stop it."""
+        """Call a function; cancelling the wait does not stop it."""
         async with self._places:
             loop = asyncio.get_running_loop()
             future: asyncio.Future[Value] = loop.create_future()
@@ -42,7 +42,7 @@ class Workers:
                     error = caught
                 finally:
                     self._threads.discard(threading.current_thread())
-                    with contextlib.suppress(RuntimeError):  # the loop has ended, and nobody waits any more
+                    with contextlib.suppress(RuntimeError):  # the loop has ended
                         loop.call_soon_threadsafe(tell, value, error)
 
             thread = threading.Thread(target=work, name="memslot mcp", daemon=True)
@@ -51,7 +51,7 @@ class Workers:
             return await future
 
     def drain(self, seconds: float) -> None:
-        """Wait for what is under way, at most so long."""
+        """Wait for calls under way, at most this long."""
         deadline = time.monotonic() + seconds
         for thread in list(self._threads):
             thread.join(max(0.0, deadline - time.monotonic()))

@@ -1,1 +1,0 @@
-"""What a host offers, told in the Model Context Protocol."""
