@@ -32,7 +32,7 @@ def pipeline_maker(
             return None, Selection(None, "none", "no provider in this test")
         name = requested or provider.id
         selection = Selection(provider, name, "named in this test", sends_text_away=sends_text_away)
-        return EmbeddingPipeline(provider, cache=cache), selection
+        return EmbeddingPipeline(provider, cache=cache, concurrency=getattr(provider, "at_once", 4)), selection
 
     return make
 

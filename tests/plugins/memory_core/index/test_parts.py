@@ -39,7 +39,7 @@ class Provider(HashingProvider):
         self.texts: list[str] = []
         self.most: int | None = None
         self.refused: str | None = None
-        self.max_batch_items = 1
+        self.max_batch_items = self.at_once = 1  # with more, an error may overtake an answer, which is then lost
 
     def embed_query(self, text: str) -> Any:
         return self._embed(text)
