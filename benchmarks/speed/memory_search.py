@@ -10,8 +10,8 @@ from typing import Any
 
 from corpus import Language, Vectors
 from memslot import EmbeddingPipeline, MemorySearch, Selection
+from memslot_memory_core.location import Place
 from memslot_memory_core.manager import MemoryManager
-from memslot_memory_core.place import Place
 from peers import BareFile, ReferenceFile, rows_of
 from ratios import Ratio
 

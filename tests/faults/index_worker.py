@@ -17,8 +17,8 @@ from typing import Any
 import apsw
 from memslot import EmbeddingPipeline, MemorySearch, MemslotError, Selection
 from memslot_memory_core.index.embeddings import EmbeddingStore
+from memslot_memory_core.location import Place
 from memslot_memory_core.manager import MemoryManager
-from memslot_memory_core.place import Place
 
 
 class DigestProvider:

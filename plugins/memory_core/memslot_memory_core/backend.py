@@ -12,8 +12,8 @@ from weakref import WeakValueDictionary
 from memslot import CanList, CanRead, CanRefresh, CanRemember, MemorySearch, PluginContext, real_path
 
 from memslot_memory_core.index.report import Progress, SyncReport
+from memslot_memory_core.location import Place
 from memslot_memory_core.manager import MemoryManager
-from memslot_memory_core.place import Place
 from memslot_memory_core.searchable import Searchable
 
 

@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Any
 import apsw
 from memslot import MemorySearch
 
+from memslot_memory_core.background_sync import Paths, Upkeep
 from memslot_memory_core.embedder import EmbedderChoice
 from memslot_memory_core.index.change_check import report_unchanged
 from memslot_memory_core.index.connection import DAMAGE, IndexBusyError, IndexFault
-from memslot_memory_core.index.preparing import Sources
+from memslot_memory_core.index.memory_sources import Sources
 from memslot_memory_core.index.report import Progress, SyncProgress, SyncReport
 from memslot_memory_core.index.store import IndexFile
 from memslot_memory_core.index.vector_tables import VectorTables
-from memslot_memory_core.outcome import plain_error
-from memslot_memory_core.place import Place
-from memslot_memory_core.upkeep import Paths, Upkeep
+from memslot_memory_core.location import Place
+from memslot_memory_core.search_output import plain_error
 
 if TYPE_CHECKING:
     from memslot_memory_core.index.sync import Synchronizer
-    from memslot_memory_core.index.watch import WatchedFolders, Watcher
+    from memslot_memory_core.index.watcher import WatchedFolders, Watcher
 
 FIRST_INDEX_SECONDS = 3.0
 """A search waits this long for an index that was never built: better than an empty answer."""
@@ -225,7 +225,7 @@ class IndexFreshness:
         """Watch the folders from now on; calling it twice is fine."""
         with self._lock:
             if self._watcher is None and not self._closed:
-                from memslot_memory_core.index.watch import Watcher
+                from memslot_memory_core.index.watcher import Watcher
 
                 self._watcher = Watcher(
                     self._watched_folders, self._note_changes, self._settings.sync.watch_debounce_ms
@@ -236,7 +236,7 @@ class IndexFreshness:
         self._upkeep.note_changes(paths, self._settings.sync.watch_debounce_ms / 1000)
 
     def _watched_folders(self) -> WatchedFolders:
-        from memslot_memory_core.index.watch import WatchedFolders
+        from memslot_memory_core.index.watcher import WatchedFolders
 
         return WatchedFolders.of(self._place.workspace, self._settings.extra_paths, self._sources.sessions_dir)
 

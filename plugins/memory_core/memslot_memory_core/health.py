@@ -15,11 +15,11 @@ import apsw
 from memslot_memory_core.index import keywords
 from memslot_memory_core.index.connection import damage_in
 from memslot_memory_core.index.embeddings import Embedder, has_background
-from memslot_memory_core.index.facts import Facts
 from memslot_memory_core.index.generation import Generation
 from memslot_memory_core.index.identity import Identity
+from memslot_memory_core.index.index_metadata import Facts
+from memslot_memory_core.index.memory_sources import UNSETTLED, IndexedFile, Sources
 from memslot_memory_core.index.part_vectors import bytes_of_bits
-from memslot_memory_core.index.preparing import UNSETTLED, IndexedFile, Sources
 from memslot_memory_core.index.rebuild import find_mismatch
 from memslot_memory_core.index.report import LOOK, UPKEEP, Mismatch
 from memslot_memory_core.index.store import Snapshot

@@ -23,17 +23,17 @@ from memslot import (
 from memslot_memory_core.embedder import EmbedderChoice, batch_api
 from memslot_memory_core.freshness import IndexFreshness
 from memslot_memory_core.index.connection import DAMAGE
-from memslot_memory_core.index.preparing import Sources
+from memslot_memory_core.index.memory_sources import Sources
 from memslot_memory_core.index.report import SyncReport
 from memslot_memory_core.index.store import IndexFile
 from memslot_memory_core.index.vector_tables import VectorTables
-from memslot_memory_core.outcome import plain_error, unavailable, unsearchable
-from memslot_memory_core.place import Place
+from memslot_memory_core.location import Place
+from memslot_memory_core.search_output import plain_error, unavailable, unsearchable
 
 if TYPE_CHECKING:
     from memslot_memory_core.embedder import MakePipeline
     from memslot_memory_core.health import Health
-    from memslot_memory_core.searching import Searcher
+    from memslot_memory_core.search.searcher import Searcher
 
 
 class MemoryManager:
@@ -70,7 +70,7 @@ class MemoryManager:
 
     @cached_property
     def _searcher(self) -> Searcher:
-        from memslot_memory_core.searching import Searcher
+        from memslot_memory_core.search.searcher import Searcher
 
         return Searcher(self._index, self._sources, self._embedder, self._vectors, self.settings)
 
@@ -153,7 +153,7 @@ class MemoryManager:
         """
         if not self.settings.enabled:
             return MemoryText(path, "", start_line)
-        from memslot_memory_core.reading import read_part
+        from memslot_memory_core.note_reader import read_part
 
         return read_part(self._sources, path, start_line, max_lines, private=_is_private(session))
 
@@ -161,7 +161,7 @@ class MemoryManager:
         """The indexed files, long-lived notes first."""
         if not self.settings.enabled:
             return MemoryPage(())
-        from memslot_memory_core.reading import list_page
+        from memslot_memory_core.note_reader import list_page
 
         return list_page(self._sources, cursor, limit, private=_is_private(session))
 

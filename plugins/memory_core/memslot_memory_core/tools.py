@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from memslot import MemoryText, Session, Tool, ToolCall, ToolResult, find_secrets, strip_recalled
 
 from memslot_memory_core.backend import Backend
-from memslot_memory_core.outcome import does_cite, outcome_json
-from memslot_memory_core.reading import MAX_LINES, NotInMemoryError, text_json
+from memslot_memory_core.note_reader import MAX_LINES, NotInMemoryError, text_json
+from memslot_memory_core.search_output import does_cite, outcome_json
 from memslot_memory_core.sources.roots import MAX_NOTE_CHARS
 
 if TYPE_CHECKING:
-    from memslot_memory_core.outcome import Citations
+    from memslot_memory_core.search_output import Citations
 
 _MOST_CHARS = 24_000
 """Of what is read at once. A tool may give twice as much, and JSON has to escape some of it."""

@@ -9,8 +9,8 @@ from memslot import EmbeddingPipeline, EmbeddingProvider, MemorySearch, Selectio
 from memslot.embeddings.circuit import circuits
 from memslot.retrieval import background_texts
 from memslot_memory_core.index.embeddings import EmbeddingStore
+from memslot_memory_core.location import Place
 from memslot_memory_core.manager import MemoryManager
-from memslot_memory_core.place import Place
 
 MakeManager = Callable[..., MemoryManager]
 _BACKGROUND = frozenset(background_texts())

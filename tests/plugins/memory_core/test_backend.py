@@ -12,9 +12,9 @@ from memslot import Config, PluginContext, Selection, redact
 from memslot.config.paths import Places
 from memslot_memory_core import backend
 from memslot_memory_core.backend import manager_of
+from memslot_memory_core.background_sync import Upkeep
 from memslot_memory_core.embedder import EmbedderChoice
 from memslot_memory_core.index.report import SyncReport
-from memslot_memory_core.upkeep import Upkeep
 
 KEY = "sk-proj-" + "A1b2C3d4" * 6
 MakeContext = Callable[..., PluginContext]

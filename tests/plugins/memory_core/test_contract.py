@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from memslot import EmbeddingProvider, Memory, MemorySearch, Tool
 from memslot.testing import MemoryContract, ToolContract
+from memslot_memory_core.location import Place
 from memslot_memory_core.manager import MemoryManager
-from memslot_memory_core.place import Place
 from memslot_memory_core.tools import make_tools
 
 from tests.plugins.memory_core.conftest import pipeline_maker, place_below

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from memslot import strip_recalled
 
+from memslot_memory_core.audit.duplicates import Place, find_duplicates, find_near_duplicates
 from memslot_memory_core.audit.findings import (
     DUPLICATE,
     KINDS,
@@ -22,7 +23,6 @@ from memslot_memory_core.audit.findings import (
 )
 from memslot_memory_core.audit.notes import Note, read_notes
 from memslot_memory_core.audit.passages import passages_of
-from memslot_memory_core.audit.repeats import Place, find_duplicates, find_near_duplicates
 from memslot_memory_core.audit.stale import find_stale
 from memslot_memory_core.sources.roots import ExtraPathLike
 

@@ -6,9 +6,9 @@ import click
 from memslot import MemorySearchOutcome, PluginContext, Session, clean_lines, print_json, print_table
 
 from memslot_memory_core.backend import backend_of
-from memslot_memory_core.outcome import does_cite, hit_lines, outcome_json
-from memslot_memory_core.reading import MAX_LINES, text_json
+from memslot_memory_core.note_reader import MAX_LINES, text_json
 from memslot_memory_core.search.explain import explain_table
+from memslot_memory_core.search_output import does_cite, hit_lines, outcome_json
 
 FRESH_SECONDS = 5.0
 """A command takes up changes on disk for so long before it searches: nobody is waiting in the background for it."""

@@ -9,7 +9,7 @@ import click
 from memslot import MemoryStatus, PluginContext, clean_lines, print_json, print_pairs
 
 from memslot_memory_core.backend import backend_of
-from memslot_memory_core.outcome import age, counted
+from memslot_memory_core.search_output import age, counted
 
 
 def make_status_command(ctx: PluginContext) -> click.Command:

@@ -9,13 +9,13 @@ import apsw
 
 from memslot_memory_core.index import generation as generations
 from memslot_memory_core.index.connection import IndexFault
-from memslot_memory_core.index.facts import Facts
 from memslot_memory_core.index.identity import Identity
+from memslot_memory_core.index.index_metadata import Facts
 from memslot_memory_core.index.report import LOOK, Look, SyncReport
 
 if TYPE_CHECKING:
     from memslot_memory_core.index.embeddings import Embedder
-    from memslot_memory_core.index.preparing import Sources
+    from memslot_memory_core.index.memory_sources import Sources
     from memslot_memory_core.index.store import IndexFile, Snapshot
 
 _RECENT_SECONDS = 3600.0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -186,3 +188,22 @@ def move_aside(file: Path) -> Path:
     for suffix in ("-wal", "-shm"):
         file.with_name(f"{file.name}{suffix}").unlink(missing_ok=True)
     return aside
+
+
+@contextmanager
+def writer_lock(file: Path, *, wait_seconds: float, cancelled: Callable[[], bool] | None = None) -> Iterator[None]:
+    """Hold the lock beside the index. The system lets go of it when a process dies, however it dies."""
+    from memslot import FileBusyError, file_lock, make_private_dir
+
+    with ExitStack() as held:
+        try:
+            make_private_dir(file.parent)
+            lock_file = file.with_name(f"{file.name}.lock")
+            held.enter_context(file_lock(lock_file, seconds=wait_seconds, cancelled=cancelled))
+        except FileBusyError:
+            raise IndexBusyError("another process is writing to the index") from None
+        except OSError as error:
+            raise IndexFault(
+                f"the index folder {file.parent} cannot be written ({error.strerror or error}); check its permissions"
+            ) from None
+        yield

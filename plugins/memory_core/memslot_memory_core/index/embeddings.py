@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import apsw
 from memslot import ProviderBusyError, ProviderError, ProviderRefusedError
 
-from memslot_memory_core.index.facts import Facts
 from memslot_memory_core.index.generation import Tables
+from memslot_memory_core.index.index_metadata import Facts
 from memslot_memory_core.index.part_vectors import from_bytes, part_hash, to_bytes
 from memslot_memory_core.index.schema import transaction
 

@@ -9,8 +9,8 @@ import apsw
 
 from memslot_memory_core.index import keywords
 from memslot_memory_core.index.connection import damaged_copy
-from memslot_memory_core.index.facts import Facts
 from memslot_memory_core.index.generation import Tables
+from memslot_memory_core.index.index_metadata import Facts
 from memslot_memory_core.index.schema import transaction
 
 _REMOVED = "rows_removed"

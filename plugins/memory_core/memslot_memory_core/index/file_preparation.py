@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from memslot import redact_lines
 
-from memslot_memory_core.index.preparing import UNSETTLED, IndexedFile, Unchanged
-from memslot_memory_core.index.writing import Piece, Prepared
+from memslot_memory_core.index.file_writer import Piece, Prepared
+from memslot_memory_core.index.memory_sources import UNSETTLED, IndexedFile, Unchanged
 from memslot_memory_core.sources.chunking import Chunk, chunk_lines
 from memslot_memory_core.sources.dates import time_of_note
 from memslot_memory_core.sources.text import read_text_file

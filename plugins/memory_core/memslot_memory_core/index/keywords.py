@@ -17,8 +17,8 @@ from weakref import WeakKeyDictionary
 import apsw
 from memslot.retrieval import QueryTerms, choose_words, index_text
 
-from memslot_memory_core.index.keyword_lists import score_listed
-from memslot_memory_core.index.keyword_scoring import FEW_ROWS, FUNCTION, Weighed, inverse_frequency, teach, weights_for
+from memslot_memory_core.index.bm25 import FEW_ROWS, FUNCTION, Weighed, inverse_frequency, teach, weights_for
+from memslot_memory_core.index.posting_lists import score_listed
 from memslot_memory_core.index.tokenizer import FTS5, TOKENIZER
 
 Read = Callable[[Sequence[int]], Mapping[int, str]]

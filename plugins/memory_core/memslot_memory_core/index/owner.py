@@ -12,9 +12,8 @@ import apsw
 from memslot import atomic_file
 
 from memslot_memory_core.index import generation as generations
-from memslot_memory_core.index.connection import DAMAGE, IndexFault, open_to_read
-from memslot_memory_core.index.facts import Facts
-from memslot_memory_core.index.lock import writer_lock
+from memslot_memory_core.index.connection import DAMAGE, IndexFault, open_to_read, writer_lock
+from memslot_memory_core.index.index_metadata import Facts
 from memslot_memory_core.index.schema import is_prepared, transaction
 
 Stamps = Callable[[], set[tuple[str, str, str]]]

@@ -11,9 +11,9 @@ import apsw
 
 from memslot_memory_core.index import generation as generations
 from memslot_memory_core.index.embeddings import Embedder, known_space
-from memslot_memory_core.index.facts import Facts
 from memslot_memory_core.index.generation import Generation
 from memslot_memory_core.index.identity import Identity
+from memslot_memory_core.index.index_metadata import Facts
 from memslot_memory_core.index.report import Mismatch
 from memslot_memory_core.index.schema import transaction
 from memslot_memory_core.index.vector_tables import VectorTables

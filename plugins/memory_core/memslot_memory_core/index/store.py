@@ -100,7 +100,7 @@ class IndexFile:
         A file that is no database, or not a whole one, is moved aside, at once or when it is found out: what it held
         can be read again.
         """
-        from memslot_memory_core.index.lock import writer_lock
+        from memslot_memory_core.index.connection import writer_lock
 
         with writer_lock(self.file, wait_seconds=wait_seconds, cancelled=cancelled):
             if self._closed:
@@ -186,7 +186,7 @@ class IndexFile:
 
         The next writer builds a new one. Raises IndexBusyError when a writer is still at it after `wait_seconds`.
         """
-        from memslot_memory_core.index.lock import writer_lock
+        from memslot_memory_core.index.connection import writer_lock
 
         with writer_lock(self.file, wait_seconds=wait_seconds):
             self.forget_readers()

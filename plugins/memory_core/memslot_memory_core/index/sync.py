@@ -14,11 +14,11 @@ from memslot_memory_core.index import rebuild
 from memslot_memory_core.index.connection import damage_in
 from memslot_memory_core.index.embeddings import Embedder, EmbeddingStore, prune
 from memslot_memory_core.index.erasure import erase_free_pages, erase_removed
-from memslot_memory_core.index.facts import Facts
-from memslot_memory_core.index.filling import Filling, Limits
 from memslot_memory_core.index.generation import Generation
 from memslot_memory_core.index.identity import Identity
-from memslot_memory_core.index.preparing import Sources
+from memslot_memory_core.index.index_metadata import Facts
+from memslot_memory_core.index.index_pass import Filling, Limits
+from memslot_memory_core.index.memory_sources import Sources
 from memslot_memory_core.index.report import LOOK, UPKEEP, Look, Mismatch, Progress, SyncProgress, SyncReport
 from memslot_memory_core.index.schema import transaction
 from memslot_memory_core.index.store import IndexFile

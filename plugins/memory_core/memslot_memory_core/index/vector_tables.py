@@ -12,13 +12,13 @@ import apsw
 from memslot_memory_core.index.generation import Generation, Tables
 from memslot_memory_core.index.part_vectors import PartFinder
 from memslot_memory_core.index.schema import transaction
-from memslot_memory_core.index.vectors.choose import choose_engine, make_engine
 from memslot_memory_core.index.vectors.engine import State, VectorEngine, VectorTable
+from memslot_memory_core.index.vectors.engine_choice import choose_engine, make_engine
 from memslot_memory_core.index.vectors.extensions import engine_of, is_usable, load
 
 if TYPE_CHECKING:
-    from memslot_memory_core.index.vectors.choose import Choice, Wanted
-    from memslot_memory_core.index.writing import Engines
+    from memslot_memory_core.index.file_writer import Engines
+    from memslot_memory_core.index.vectors.engine_choice import Choice, Wanted
 
     Kind = Literal["chunks", "turns"]
     GenerationKey = tuple[str | None, int]
@@ -56,7 +56,7 @@ class VectorTables:
 
     def for_writing(self, db: apsw.Connection, generation: Generation) -> Engines:
         """The engines whose tables must follow each change; none where vectors are searched without tables."""
-        from memslot_memory_core.index.writing import Engines
+        from memslot_memory_core.index.file_writer import Engines
 
         if generation.engine == "numpy" or _dims(generation) is None:
             return Engines()

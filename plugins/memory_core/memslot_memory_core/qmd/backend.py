@@ -20,11 +20,11 @@ from memslot import (
 
 from memslot_memory_core.index.report import Progress, SyncReport
 from memslot_memory_core.manager import MemoryManager
+from memslot_memory_core.note_reader import MAX_LINES
 from memslot_memory_core.qmd.errors import QmdError, QmdPathError
 from memslot_memory_core.qmd.fallback import FallbackMemory
 from memslot_memory_core.qmd.memory import QmdMemory
 from memslot_memory_core.qmd.settings import settings_from
-from memslot_memory_core.reading import MAX_LINES
 from memslot_memory_core.sources.files import SourceFile, make_source_file
 from memslot_memory_core.sources.text import split_lines
 from memslot_memory_core.sources.transcript_workspace import WorkspaceTranscripts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memslot import MemslotError
 
-from memslot_memory_core.reading import NotInMemoryError
+from memslot_memory_core.note_reader import NotInMemoryError
 
 
 class QmdError(MemslotError):

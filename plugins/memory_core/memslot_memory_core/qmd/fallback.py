@@ -12,7 +12,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from memslot import MemorySearchOutcome, MemoryStatus, MemslotError, Session
 
-from memslot_memory_core.outcome import unavailable
+from memslot_memory_core.search_output import unavailable
 from memslot_memory_core.searchable import Searchable
 
 FIRST_PAUSE = 30.0

@@ -12,16 +12,14 @@ from typing import Any
 
 from memslot import MemorySearchOutcome, MemoryStatus, Session, redact
 
-from memslot_memory_core.outcome import age, unavailable
 from memslot_memory_core.qmd.collections import Collection, desired_collections, read_text
 from memslot_memory_core.qmd.errors import QmdError, QmdPathError, QmdTimeoutError
-from memslot_memory_core.qmd.hits import make_hits
 from memslot_memory_core.qmd.home import QmdHome
-from memslot_memory_core.qmd.output import missing_vectors, read_rows
+from memslot_memory_core.qmd.output import make_hits, missing_vectors, read_rows
 from memslot_memory_core.qmd.program import Output, QmdProgram
-from memslot_memory_core.qmd.scope import allowed
-from memslot_memory_core.qmd.settings import QmdSettings, SearchMode
+from memslot_memory_core.qmd.settings import QmdSettings, SearchMode, allowed
 from memslot_memory_core.qmd.updates import UpdateLoop, Updater, UpdateReport
+from memslot_memory_core.search_output import age, unavailable
 
 _LEGS = {"search": "keywords", "vsearch": "vectors", "query": "hybrid"}
 _SPARE_RESULTS = 10

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from memslot import Session
+
 SearchMode = Literal["search", "vsearch", "query"]
 Action = Literal["allow", "deny"]
 
@@ -95,3 +97,31 @@ def settings_from(qmd: Any) -> QmdSettings:
             ),
         ),
     )
+
+
+def allowed(scope: Scope, session: Session | None) -> bool:
+    """Whether QMD may answer there; without a session it is the person themselves who asks."""
+    if session is None:
+        return True
+    for rule in scope.rules:
+        if _matches(rule, session):
+            return rule.action == "allow"
+    return scope.default == "allow"
+
+
+def _matches(rule: ScopeRule, session: Session) -> bool:
+    """Whether every condition that the rule names holds; a rule without any always matches."""
+    agent = f"agent:{session.agent_id}:"
+    key = session.id.removeprefix(agent)
+    if rule.chat_type is not None and rule.chat_type != session.chat_type:
+        return False
+    if rule.channel is not None and rule.channel.casefold() != _channel(key):
+        return False
+    return rule.key_prefix is None or key.startswith(rule.key_prefix) or (agent + key).startswith(rule.key_prefix)
+
+
+def _channel(key: str) -> str | None:
+    parts = key.split(":")
+    if parts[0] == "channel" and len(parts) > 1:
+        return parts[1].casefold()
+    return parts[0].casefold() if len(parts) > 1 else None

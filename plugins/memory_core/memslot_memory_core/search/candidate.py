@@ -12,7 +12,7 @@ from memslot.retrieval import ENGLISH, DateRange, QueryTerms, WeightedTerm, find
 from memslot_memory_core.index.tokenizer import stems
 
 if TYPE_CHECKING:
-    from memslot_memory_core.index.keyword_scoring import Weighed
+    from memslot_memory_core.index.bm25 import Weighed
 
 _UNSPACED = frozenset({"han", "kana", "hangul", "thai", "lao", "khmer", "myanmar"})
 

@@ -25,7 +25,7 @@ from memslot.retrieval import (
 from memslot_memory_core.index.tokenizer import FTS5, stems
 from memslot_memory_core.search import explain
 from memslot_memory_core.search.candidate import Candidate, RankingQuery
-from memslot_memory_core.search.candidates import Shortlist
+from memslot_memory_core.search.candidate_search import Shortlist
 from memslot_memory_core.search.explain import Explanation
 
 LOOKED_AT = 40

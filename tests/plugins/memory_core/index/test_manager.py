@@ -12,7 +12,7 @@ import pytest
 from memslot import MemslotError
 from memslot.testing.providers import HashingProvider
 from memslot_memory_core import freshness as module
-from memslot_memory_core.index.lock import writer_lock
+from memslot_memory_core.index.connection import writer_lock
 from memslot_memory_core.manager import MemoryManager
 
 

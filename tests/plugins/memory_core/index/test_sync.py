@@ -13,8 +13,7 @@ import pytest
 from memslot import BatchState, ProviderBusyError
 from memslot.embeddings.circuit import circuits
 from memslot.testing.providers import HashingProvider
-from memslot_memory_core.index.connection import IndexBusyError
-from memslot_memory_core.index.lock import writer_lock
+from memslot_memory_core.index.connection import IndexBusyError, writer_lock
 from memslot_memory_core.index.report import SyncProgress
 from memslot_memory_core.manager import MemoryManager
 

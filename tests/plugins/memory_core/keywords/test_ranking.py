@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from memslot_memory_core.index import keywords
-from memslot_memory_core.index.keyword_scoring import FEW_ROWS
+from memslot_memory_core.index.bm25 import FEW_ROWS
 from memslot_memory_core.index.tokenizer import query_terms, stems
 
 from .conftest import Notes

@@ -7,7 +7,7 @@ import time
 import pytest
 from memslot.retrieval.scripts import pair_of
 from memslot_memory_core.index import keywords
-from memslot_memory_core.index.keyword_scoring import Weighed
+from memslot_memory_core.index.bm25 import Weighed
 from memslot_memory_core.index.tokenizer import query_terms, stems
 
 from .conftest import Notes

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 from memslot import Session
-from memslot_memory_core.qmd.scope import allowed
-from memslot_memory_core.qmd.settings import Scope, ScopeRule
+from memslot_memory_core.qmd.settings import Scope, ScopeRule, allowed
 
 
 def session(chat_type: Any = "direct", key: str = "0a1b2c") -> Session:

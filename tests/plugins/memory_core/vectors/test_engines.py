@@ -9,9 +9,9 @@ import apsw
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from memslot_memory_core.index.vectors.choose import make_engine
+from memslot_memory_core.index.vectors.cosines import cosines
 from memslot_memory_core.index.vectors.engine import VectorTable, has_length
-from memslot_memory_core.index.vectors.exact import cosines
+from memslot_memory_core.index.vectors.engine_choice import make_engine
 
 # Few different numbers: many rows are equal, opposite, or equally far away.
 numbers = st.integers(-2, 2)
@@ -247,9 +247,9 @@ def test_cosines_are_the_same_with_and_without_numpy(kit: Any, monkeypatch: pyte
     index.write(rows)
     with_numpy = cosines(index.db, index.table, rows[0], range(1, 61))
 
-    from memslot_memory_core.index.vectors import exact
+    from memslot_memory_core.index.vectors import cosines
 
-    monkeypatch.setattr(exact, "_with_numpy", exact._plainly)
+    monkeypatch.setattr(cosines, "_with_numpy", cosines._plainly)
 
     assert cosines(index.db, index.table, rows[0], range(1, 61)) == pytest.approx(with_numpy, abs=2e-9)
 

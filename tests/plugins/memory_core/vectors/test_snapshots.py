@@ -11,7 +11,7 @@ from typing import Any
 import apsw
 import numpy
 import pytest
-from memslot_memory_core.index.vectors.in_memory import NumpyEngine
+from memslot_memory_core.index.vectors.numpy_engine import NumpyEngine
 
 
 def begin(index: Any) -> apsw.Connection:
@@ -153,7 +153,7 @@ def test_a_failed_first_reading_is_made_up_for(kit: Any) -> None:
 
 WRITER = """
 import sys, struct, apsw
-from memslot_memory_core.index.vectors.choose import make_engine
+from memslot_memory_core.index.vectors.engine_choice import make_engine
 from memslot_memory_core.index.vectors.engine import VectorTable
 from memslot_memory_core.index.vectors.extensions import load
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from memslot_memory_core.index.vectors.cosines import Nearest, cosines, nearest_rows
 from memslot_memory_core.index.vectors.engine import DIMS, Hit, State, VectorTable, has_length
-from memslot_memory_core.index.vectors.exact import Nearest, cosines, nearest_rows
 
 if TYPE_CHECKING:
     import apsw
@@ -46,7 +46,7 @@ class SqliteVecEngine:
 
     def _propose(self, db: apsw.Connection, query: bytes, wanted: int) -> Nearest:
         if wanted > _MOST:
-            from memslot_memory_core.index.vectors.scores import scan
+            from memslot_memory_core.index.vectors.cosines import scan
 
             return scan(db, self._table, query).nearest(wanted)
         found = list(

@@ -11,8 +11,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from memslot_memory_core.index.vectors.cosines import Nearest, cosines, nearest_rows
 from memslot_memory_core.index.vectors.engine import DIMS, Hit, State, VectorTable, has_length
-from memslot_memory_core.index.vectors.exact import Nearest, cosines, nearest_rows
 
 if TYPE_CHECKING:
     import apsw

@@ -9,9 +9,9 @@ from typing import Any
 
 import apsw
 import pytest
-from memslot_memory_core.index import keyword_lists, keywords
-from memslot_memory_core.index.keyword_lists import score_listed
-from memslot_memory_core.index.keyword_scoring import Weighed
+from memslot_memory_core.index import keywords, posting_lists
+from memslot_memory_core.index.bm25 import Weighed
+from memslot_memory_core.index.posting_lists import score_listed
 from memslot_memory_core.index.tokenizer import query_terms
 
 WORDS = [
@@ -36,11 +36,11 @@ def listed(request: pytest.FixtureRequest) -> Any:
     """Both ways of adding up: all scores of a query."""
 
     def score(notes: Any, query: Weighed) -> Any:
-        lengths = keyword_lists._recall(notes.db, notes.table)
+        lengths = posting_lists._recall(notes.db, notes.table)
         lengths.read_new(notes.db, notes.table)
         if request.param == "numpy":
-            return keyword_lists._with_numpy(notes.db, notes.table, query, lengths)
-        return keyword_lists._plainly(notes.db, notes.table, query, lengths.words)
+            return posting_lists._with_numpy(notes.db, notes.table, query, lengths)
+        return posting_lists._plainly(notes.db, notes.table, query, lengths.words)
 
     return score
 
@@ -102,7 +102,7 @@ def test_equal_scores_are_in_the_order_of_their_ids(notes: Any, listed: Any) -> 
 
 
 def test_a_large_table_is_read_only_by_those_who_ask_often(notes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keyword_lists, "_SMALL", 100)
+    monkeypatch.setattr(posting_lists, "_SMALL", 100)
     table = notes(texts(200))
     query = weigh(table, "keeper")
 

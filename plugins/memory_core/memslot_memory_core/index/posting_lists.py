@@ -16,12 +16,12 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from memslot_memory_core.index.keyword_scoring import CEILING, K1, B
+from memslot_memory_core.index.bm25 import CEILING, K1, B
 
 if TYPE_CHECKING:
     import apsw
 
-    from memslot_memory_core.index.keyword_scoring import Weighed
+    from memslot_memory_core.index.bm25 import Weighed
 
 _OFTEN = 2
 """So many searches of a large table come before its lengths are read: a process that asks once is not to pay."""

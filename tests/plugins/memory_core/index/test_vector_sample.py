@@ -10,8 +10,8 @@ from memslot_memory_core.index import generation as generations
 from memslot_memory_core.index import schema
 from memslot_memory_core.index.generation import Generation
 from memslot_memory_core.index.identity import Identity
-from memslot_memory_core.index.sample import Samples
 from memslot_memory_core.index.store import Snapshot
+from memslot_memory_core.index.vector_sample import Samples
 
 DIMS = 64
 

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from memslot_memory_core import upkeep as module
+from memslot_memory_core import background_sync as module
+from memslot_memory_core.background_sync import Paths, Upkeep
 from memslot_memory_core.index.connection import IndexBusyError
 from memslot_memory_core.index.report import SyncProgress, SyncReport
-from memslot_memory_core.upkeep import Paths, Upkeep
 
 
 class Work:

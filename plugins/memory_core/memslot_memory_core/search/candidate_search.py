@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from memslot.retrieval import QueryTerms, chance
 
 from memslot_memory_core.index import keywords
-from memslot_memory_core.index.keyword_scoring import Weighed
+from memslot_memory_core.index.bm25 import Weighed
 from memslot_memory_core.index.keywords import Scores
 from memslot_memory_core.index.part_vectors import best_parts
 from memslot_memory_core.index.store import Snapshot

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from memslot import MemoryItem, MemoryPage, MemoryText, MemslotError, redact_lines
 
 if TYPE_CHECKING:
-    from memslot_memory_core.index.preparing import Sources
+    from memslot_memory_core.index.memory_sources import Sources
     from memslot_memory_core.sources.files import SourceFile
     from memslot_memory_core.sources.transcripts import Resume
 

@@ -24,15 +24,15 @@ from memslot_memory_core.index.embeddings import (
     space_number,
     vector_ids,
 )
-from memslot_memory_core.index.facts import forget_wrong_size, note_wrong_size, wrong_size
+from memslot_memory_core.index.file_writer import Engines, Piece, Prepared, remove_file, touch_file, write_file
 from memslot_memory_core.index.generation import Generation
 from memslot_memory_core.index.identity import Identity
+from memslot_memory_core.index.index_metadata import forget_wrong_size, note_wrong_size, wrong_size
+from memslot_memory_core.index.memory_sources import IndexedFile, Sources, Unchanged
 from memslot_memory_core.index.part_vectors import PartRows
-from memslot_memory_core.index.preparing import IndexedFile, Sources, Unchanged
 from memslot_memory_core.index.report import Look, Progress, SyncProgress, SyncReport
 from memslot_memory_core.index.schema import transaction
 from memslot_memory_core.index.vector_tables import VectorTables
-from memslot_memory_core.index.writing import Engines, Piece, Prepared, remove_file, touch_file, write_file
 
 if TYPE_CHECKING:
     from memslot import EmbeddingPipeline

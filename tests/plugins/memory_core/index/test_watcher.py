@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from memslot_memory_core.index import watch
-from memslot_memory_core.index.watch import WatchedFolders, Watcher
+from memslot_memory_core.index import watcher
+from memslot_memory_core.index.watcher import WatchedFolders, Watcher
 
 QUIET_MS = 40
 
 
 @pytest.fixture(autouse=True)
 def quick_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watch, "_LOOK_SECONDS", 0.3)
+    monkeypatch.setattr(watcher, "_LOOK_SECONDS", 0.3)
 
 
 class Watched:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from memslot_memory_core.sources.changed import look_at
+from memslot_memory_core.sources.changed_paths import look_at
 from memslot_memory_core.sources.files import discover
 
 

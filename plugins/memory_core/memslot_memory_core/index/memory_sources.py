@@ -16,7 +16,7 @@ from memslot_memory_core.sources.transcript_workspace import WorkspaceTranscript
 if TYPE_CHECKING:
     from memslot import EmbeddingPipeline, MemorySearch
 
-    from memslot_memory_core.index.writing import Prepared
+    from memslot_memory_core.index.file_writer import Prepared
 
 UNSETTLED = "?"
 """At the end of a stamp: the file was read so soon after a change that another one might have the same times."""
@@ -75,7 +75,7 @@ class Sources:
         """All files that are there; with `near` those at these places of the disk, if they alone can be looked at."""
         extra_paths, sessions_dir = self._settings.extra_paths, self.sessions_dir
         if near is not None:
-            from memslot_memory_core.sources.changed import look_at
+            from memslot_memory_core.sources.changed_paths import look_at
 
             found = look_at(self.workspace, near, extra_paths=extra_paths, sessions_dir=sessions_dir)
             if found is not None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from memslot_memory_core.index.vectors.choose import LARGE, Choice, choose_engine
+from memslot_memory_core.index.vectors.engine_choice import LARGE, Choice, choose_engine
 
 
 def loads(**lacks: str) -> Callable[[str], str | None]:

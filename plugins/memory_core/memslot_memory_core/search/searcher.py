@@ -10,27 +10,27 @@ from typing import TYPE_CHECKING, Any
 from memslot import MemoryHit, MemorySearchOutcome, MemslotError, redact
 from memslot.retrieval import Matcher, QueryTerms, Weights, make_snippet
 
-from memslot_memory_core.index.facts import Facts
 from memslot_memory_core.index.generation import Generation
 from memslot_memory_core.index.identity import Identity
+from memslot_memory_core.index.index_metadata import Facts
 from memslot_memory_core.index.keywords import weigh
 from memslot_memory_core.index.part_vectors import part_cosines, spread_over_lines
 from memslot_memory_core.index.rebuild import was_left
-from memslot_memory_core.index.sample import Samples
 from memslot_memory_core.index.store import IndexFile, Snapshot
 from memslot_memory_core.index.tokenizer import FTS5, query_terms
-from memslot_memory_core.outcome import age, counted
+from memslot_memory_core.index.vector_sample import Samples
 from memslot_memory_core.search.candidate import ranking_query
-from memslot_memory_core.search.candidates import Gathered, Gathering, Meaning, Shortlist
+from memslot_memory_core.search.candidate_search import Gathered, Gathering, Meaning, Shortlist
 from memslot_memory_core.search.ranking import Ranked, RankedChunk, RankingSettings, best_before_reading, rank
+from memslot_memory_core.search_output import age, counted
 
 if TYPE_CHECKING:
     from memslot import EmbeddingPipeline, MemorySearch, Selection
 
     from memslot_memory_core.embedder import EmbedderChoice
-    from memslot_memory_core.index.keyword_scoring import Weighed
+    from memslot_memory_core.index.bm25 import Weighed
+    from memslot_memory_core.index.memory_sources import Sources
     from memslot_memory_core.index.part_vectors import Row
-    from memslot_memory_core.index.preparing import Sources
     from memslot_memory_core.index.vector_tables import VectorTables
 
 _SMALLEST_POOL, _LARGEST_POOL = 60, 200

@@ -66,7 +66,7 @@ def make_engine(name: str, table: VectorTable) -> VectorEngine:
 
         return Vec1Engine(table)
     if name == "numpy":
-        from memslot_memory_core.index.vectors.in_memory import NumpyEngine
+        from memslot_memory_core.index.vectors.numpy_engine import NumpyEngine
 
         return NumpyEngine(table)
     raise ValueError(f"there is no vector engine {name!r}")
