@@ -17,7 +17,7 @@ from typing import Any
 import apsw
 from memslot import EmbeddingPipeline, MemorySearch, MemslotError, Selection
 from memslot_memory_core.index.embeddings import EmbeddingStore
-from memslot_memory_core.location import Place
+from memslot_memory_core.location import MemoryLocation
 from memslot_memory_core.manager import MemoryManager
 
 
@@ -44,12 +44,14 @@ class DigestProvider:
         return [byte - 127.5 for byte in digest]
 
 
-def place_below(folder: Path) -> Place:
-    return Place("main", folder / "main", folder / "sessions", folder / "index" / "main.sqlite", has_unmarked=True)
+def location_below(folder: Path) -> MemoryLocation:
+    return MemoryLocation(
+        "main", folder / "main", folder / "sessions", folder / "index" / "main.sqlite", has_unmarked=True
+    )
 
 
 def make_manager(
-    place: Place,
+    location: MemoryLocation,
     provider: Any = None,
     *,
     engine: str = "auto",
@@ -78,7 +80,7 @@ def make_manager(
         "store": {"vector": vector},
         **settings,
     }
-    return MemoryManager(place, MemorySearch.parse(chosen), pipeline)
+    return MemoryManager(location, MemorySearch.parse(chosen), pipeline)
 
 
 def provider_named(name: str | None) -> DigestProvider | None:
@@ -91,14 +93,14 @@ def provider_named(name: str | None) -> DigestProvider | None:
 def run_sync(
     folder: str, *, provider: str | None = "digest", engine: str = "auto", tokens: int = 40, force: bool = False
 ) -> None:
-    manager = make_manager(place_below(Path(folder)), provider_named(provider), engine=engine, tokens=tokens)
+    manager = make_manager(location_below(Path(folder)), provider_named(provider), engine=engine, tokens=tokens)
     manager.sync(force=force, wait_seconds=20.0)
     manager.close()
 
 
 def run_searches(folder: str, answers: str, query: str, stop: str) -> None:
     """Search three times at least, until the file `stop` is there; what was wrong goes into the file `answers`."""
-    manager = make_manager(place_below(Path(folder)), DigestProvider())
+    manager = make_manager(location_below(Path(folder)), DigestProvider())
     wrong: list[str] = []
     lengths: dict[int, int] = {}
     while not Path(stop).exists() or sum(lengths.values()) + len(wrong) < 3:
@@ -119,7 +121,7 @@ def run_searches(folder: str, answers: str, query: str, stop: str) -> None:
 
 def run_syncs(folder: str, stop: str, tokens: int) -> None:
     """Write a note and take it up, until told to stop."""
-    manager = make_manager(place_below(Path(folder)), DigestProvider(), tokens=tokens)
+    manager = make_manager(location_below(Path(folder)), DigestProvider(), tokens=tokens)
     times = 0
     while not Path(stop).exists():
         times += 1
@@ -134,7 +136,7 @@ def run_rebuilds(folder: str, stop: str, sizes: Sequence[int]) -> None:
     times = 0
     while not Path(stop).exists():
         times += 1
-        manager = make_manager(place_below(Path(folder)), DigestProvider(), tokens=sizes[times % len(sizes)])
+        manager = make_manager(location_below(Path(folder)), DigestProvider(), tokens=sizes[times % len(sizes)])
         manager.sync(force=True, wait_seconds=60.0)
         manager.close()
 
@@ -145,7 +147,7 @@ def run_within(folder: str, most_bytes: int, answer: str) -> None:
 
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
-    manager = make_manager(place_below(Path(folder)), DigestProvider())
+    manager = make_manager(location_below(Path(folder)), DigestProvider())
     said = ""
     try:
         manager.sync()
@@ -160,7 +162,7 @@ def run_within(folder: str, most_bytes: int, answer: str) -> None:
 
 def hold_lock(folder: str, stop: str, exclusive: bool) -> None:
     """Keep the index locked as another program might, until told to let go."""
-    db = apsw.Connection(str(place_below(Path(folder)).index_file))
+    db = apsw.Connection(str(location_below(Path(folder)).index_file))
     if exclusive:
         db.execute("PRAGMA locking_mode = EXCLUSIVE")
     db.execute("BEGIN IMMEDIATE")

@@ -104,7 +104,7 @@ def test_one_index_file_for_two_workspaces_is_refused_to_the_second(load: Load, 
         sync(other)
     told = found(other)
     assert "osprey" not in told
-    assert "put {workspace} into memorySearch.store.path" in told
+    assert "add {workspace} to memorySearch.store.path" in told
     assert any("belongs to the workspace" in each for each in other.memory_status().problems)
     assert "osprey" in found(one), "the index of the first is as it was"
 

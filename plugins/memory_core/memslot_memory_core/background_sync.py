@@ -1,4 +1,4 @@
-"""Keeps the index fresh in the background: one thread, one sync at a time, however many ask for one."""
+"""Background syncs: one thread, one sync at a time, however many are requested."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from memslot_memory_core.index.report import SyncProgress, SyncReport
 logger = logging.getLogger("memslot.plugin.memory-core")
 
 Paths = frozenset[str] | None
-"""Where something has changed on the disk; None: anywhere."""
+"""Changed paths; None means anywhere."""
 Work = Callable[[Paths, Callable[[], bool], Callable[[SyncProgress], None]], SyncReport]
 _BUSY_RETRY_SECONDS = 1.0
 _BUSY_RETRIES = 30
 _LONGEST_WAIT = 10
-"""Times the quiet period: a file that is written without pause is indexed all the same."""
+"""Multiple of the debounce time: a file that is written continuously is still indexed."""
 
 
-class Upkeep:
-    """Runs `sync` when asked, at most one at a time; asking again while it runs means one more run after it.
+class BackgroundSync:
+    """Runs `sync` on request, one at a time; requests during a run cause one more run after it.
 
-    It is asked for a look at everything, or at paths that have changed; a run is for all that was asked before it.
+    A request is for everything or for changed paths; a run covers all requests made before it.
     """
 
     def __init__(self, sync: Work, *, interval_seconds: float = 0.0) -> None:
@@ -42,29 +42,29 @@ class Upkeep:
         self._thread: threading.Thread | None = None
         self._last_request = float("-inf")
         self.progress: SyncProgress | None = None
-        """How far the run under way is; None when there is none."""
+        """Progress of the current run, if there is one."""
         self.last: SyncReport | None = None
-        self.look_seconds = 0.0
-        """How long the last look at everything took that found nothing new."""
+        self.scan_seconds = 0.0
+        """Duration of the last full scan that found no change."""
         self.failure: str | None = None
-        """Why the last run failed, until one succeeds."""
+        """Why the last run failed; None after a success."""
 
     def request(self, *, at_most_every: float = 0.0) -> None:
-        """Ask for a look at everything, soon. With `at_most_every`, one that was asked for just now is enough."""
+        """Request a full scan soon, unless one was requested less than `at_most_every` seconds ago."""
         with self._condition:
             now = time.monotonic()
             if now - self._last_request >= at_most_every:
                 self._last_request = now
                 self._ask(None, now, now)
 
-    def note_changes(self, paths: Collection[str] | None, quiet_seconds: float) -> None:
-        """Ask for a look at these paths, or at everything, once nothing more has changed for so long."""
+    def schedule(self, paths: Collection[str] | None, quiet_seconds: float) -> None:
+        """Request a scan of these paths (None: everything) after a quiet period without further changes."""
         with self._condition:
             now = time.monotonic()
             self._ask(paths, now + quiet_seconds, now + quiet_seconds * _LONGEST_WAIT)
 
-    def hurry(self) -> None:
-        """What has been asked for is to be done now."""
+    def run_now(self) -> None:
+        """Run pending requests without waiting for the quiet period."""
         with self._condition:
             if self._asked:
                 self._due = self._due_at_last = time.monotonic()
@@ -85,35 +85,35 @@ class Upkeep:
         self._start()
         self._condition.notify_all()
 
-    def note_success(self, report: SyncReport) -> None:
-        """A sync went well, here or where somebody waited for it: what failed before is over."""
+    def record_success(self, report: SyncReport) -> None:
+        """Record a successful sync, in the background or not, and clear the last failure."""
         self.last, self.failure = report, None
-        if report.look is not None and not report.changed:
-            # Reading and embedding what a look found takes far longer than the look, and the next finds it done.
-            self.look_seconds = report.seconds
+        if report.scan is not None and not report.changed:
+            # Only scans without changes count: reading and embedding changed files takes far longer.
+            self.scan_seconds = report.seconds
 
-    def note_failure(self, error: Exception) -> None:
-        """A sync failed, here or where somebody waited for it: until one succeeds, changes on disk may be missing."""
+    def record_failure(self, error: Exception) -> None:
+        """Record a failed sync, in the background or not: recent changes may be missing from the index."""
         if isinstance(error, IndexBusyError):
-            self.failure = f"what changed last may be missing: {error}"
+            self.failure = f"recent changes may be missing: {error}"
         else:
             self.failure = redact(f"the last sync failed: {error}")
 
-    def keep_interval(self) -> None:
-        """Begin the runs that come by the clock, if there are to be any."""
+    def start_interval(self) -> None:
+        """Start periodic runs, if an interval is set."""
         with self._condition:
             if self._interval > 0 and not self._closed:
                 self._start()
 
     def wait(self, seconds: float) -> bool:
-        """Wait until all that was asked for is done, which it may be already; tells whether it is."""
+        """Wait until no run is active or due; returns whether that is so."""
         with self._condition:
             self._condition.wait_for(lambda: self._closed or not self.is_busy, seconds)
             return not self.is_busy
 
     @property
     def is_busy(self) -> bool:
-        """Whether something is being done or about to be; what waits for a quiet moment is not yet."""
+        """Whether a run is active or due; requests still being debounced don't count."""
         return self._running or self._is_due
 
     @property
@@ -121,7 +121,7 @@ class Upkeep:
         return self._asked and self._due <= time.monotonic()
 
     def close(self, seconds: float = 3.0) -> None:
-        """Stop at the next step; what was written stays."""
+        """Stop at the next step; finished writes are kept."""
         with self._condition:
             self._closed = True
             self._condition.notify_all()
@@ -151,13 +151,13 @@ class Upkeep:
             finally:
                 with self._condition:
                     if not is_done:
-                        # Whatever changed there is still to be found; by then it may be more than that.
+                        # The changes are still unindexed, and by now there may be others.
                         self._paths = None
                     self._running = False
                     self._condition.notify_all()
 
     def _wait_until_due(self) -> None:
-        """Until there is a reason to look up, which may be that it is time for what comes by the clock."""
+        """Wait for the next due request or periodic run."""
         if self._closed or self._is_due:
             return
         moments = [self._due] if self._asked else []
@@ -170,22 +170,22 @@ class Upkeep:
             self._ask(None, now, now)
 
     def _run_once(self, paths: Paths) -> bool:
-        """Tells whether all that was to be found there is in the index."""
+        """Returns whether everything found is in the index."""
         self.progress = SyncProgress(0, 0, 0)
         try:
             for _ in range(_BUSY_RETRIES):
                 try:
                     report = self._sync(paths, lambda: self._closed, self._note)
-                    self.note_success(report)
+                    self.record_success(report)
                     return report.complete
                 except IndexBusyError:
-                    # Another process does the same work; look again once it is through.
+                    # Another process is syncing; retry once it is done.
                     with self._condition:
                         if self._condition.wait_for(lambda: self._closed, _BUSY_RETRY_SECONDS):
                             return False
-            self.failure = "the last sync was given up: another process has been writing to the index all the time"
+            self.failure = "the last sync gave up: another process kept writing to the index"
         except Exception as error:
-            self.note_failure(error)
+            self.record_failure(error)
             logger.warning("%s", self.failure)
         finally:
             self.progress = None

@@ -1,4 +1,4 @@
-"""Where one agent's memory is."""
+"""The paths of one agent's memory."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from memslot_memory_core.index.owner import Owner
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where an agent's notes, transcripts and index are."""
+class MemoryLocation:
+    """Paths of an agent's notes, transcripts and index."""
 
     agent_id: str
     workspace: Path
     sessions_dir: Path
     index_file: Path
     has_unmarked: bool = False
-    """Whether transcripts belong to it that don't name a workspace."""
+    """Whether transcripts that name no workspace belong to it."""
     older_index: Path | None = None
-    """Where the index was before its name held the workspace."""
+    """The index's path in earlier versions, without the workspace in its name."""
 
     @property
     def owner(self) -> Owner:

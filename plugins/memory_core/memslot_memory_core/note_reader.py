@@ -1,4 +1,4 @@
-"""Gives an agent the lines it asks for, of the files that are its memory and of no other."""
+"""Reads lines of indexed files, and of no others."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ MAX_LINES = 2000
 
 
 class NotInMemoryError(MemslotError):
-    """A path was asked for that is none of an indexed file, or not in this chat."""
+    """The path is not that of an indexed file."""
 
 
-def text_json(part: MemoryText) -> dict[str, Any]:
-    """Lines as `memory_get` and `memslot memory get --json` give them."""
+def lines_json(part: MemoryText) -> dict[str, Any]:
+    """The JSON of `memory_get` and `memslot memory get --json`."""
     shown: dict[str, Any] = {
         "path": part.path,
         "text": part.text,
@@ -33,14 +33,14 @@ def text_json(part: MemoryText) -> dict[str, Any]:
     return shown
 
 
-def read_part(sources: Sources, path: str, from_line: int, lines: int, *, private: bool) -> MemoryText:
-    """Lines of an indexed file, without secrets; one that is missing, or not for this chat, reads as empty.
+def read_lines(sources: Sources, path: str, from_line: int, lines: int, *, private: bool) -> MemoryText:
+    """Redacted lines of an indexed file; empty if it is missing or private.
 
-    Raises a NotInMemoryError for a path that is none of an indexed file, whatever is there.
+    Raises NotInMemoryError for a path outside the memory, whether it exists or not.
     """
     file = sources.find(path)
     if file is None and not sources.may_hold(path):
-        raise NotInMemoryError(f"{path!r} is not in the memory; use a path as memory_search gave it")
+        raise NotInMemoryError(f"{path!r} is not in the memory; use a path from memory_search")
     if file is None or (not private and is_hidden(file)):
         return MemoryText(path, "", from_line, 0)
     wanted = range(from_line, from_line + min(max(1, lines), MAX_LINES))
@@ -49,7 +49,7 @@ def read_part(sources: Sources, path: str, from_line: int, lines: int, *, privat
     from memslot_memory_core.sources.text import read_text_file
 
     document = read_text_file(file)
-    # Before anything is cut out: a part of a private key does not look like one.
+    # Redact before slicing: part of a private key can't be recognized.
     found = redact_lines(document.lines) if document is not None else []
     part = found[wanted.start - 1 : wanted.stop - 1]
     following = wanted.stop if part and wanted.stop <= len(found) else None
@@ -57,12 +57,12 @@ def read_part(sources: Sources, path: str, from_line: int, lines: int, *, privat
 
 
 def is_hidden(file: SourceFile) -> bool:
-    """Whether a file is for the person's eyes only: what is about them, and what they said elsewhere."""
+    """Whether a file is private to direct chats: notes about the user, and transcripts."""
     return file.private or file.source == "sessions"
 
 
 def list_page(sources: Sources, cursor: str | None, limit: int, *, private: bool) -> MemoryPage:
-    """The indexed files: what is always true first, then the rest from the newest name on."""
+    """A page of the indexed files: evergreen notes first, then by name, newest first."""
     files = [file for file in sources.discover().files if private or not is_hidden(file)]
     files.sort(key=lambda file: file.path, reverse=True)
     files.sort(key=lambda file: "/" in file.path)
@@ -74,7 +74,7 @@ def list_page(sources: Sources, cursor: str | None, limit: int, *, private: bool
 
 
 def _part_of_transcript(file: SourceFile, path: str, wanted: range) -> MemoryText:
-    """The messages whose lines in the JSONL file are asked for, each as one line."""
+    """The messages at these lines of the JSONL file, one line each."""
     from memslot_memory_core.sources.transcripts import chunk_transcript, read_transcript
 
     said: dict[int, str] = {}

@@ -1,4 +1,4 @@
-"""How a search's outcome is told: as JSON for agents and scripts, and in words."""
+"""Search outcomes as JSON for agents and scripts, and as text."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ logger = logging.getLogger("memslot.plugin.memory-core")
 
 
 def unavailable(why: str, action: str) -> MemorySearchOutcome:
-    """The outcome of a search that could not be made."""
+    """The outcome of a search that was not possible."""
     from memslot import MemorySearchOutcome
 
     return MemorySearchOutcome(hits=[], mode="unavailable", warning=why, action=action)
 
 
-def unsearchable(error: Exception) -> MemorySearchOutcome:
-    """The outcome of a search that failed; what no disk does is a mistake of ours and goes to the log."""
+def failed_search(error: Exception) -> MemorySearchOutcome:
+    """The outcome of a failed search; unexpected errors are logged."""
     import apsw
 
     if not isinstance(error, MemslotError | apsw.Error | OSError):
         logger.error("a search failed", exc_info=error)
-    return unavailable(f"the memory cannot be searched: {plain_error(error)}", "run: memslot memory status --deep")
+    return unavailable(f"the memory cannot be searched: {error_text(error)}", "run: memslot memory status --deep")
 
 
-def does_cite(citations: Citations, session: Session) -> bool:
-    """Whether snippets name their source: always, never, or where nobody else reads along."""
+def cites_sources(citations: Citations, session: Session) -> bool:
+    """Whether snippets name their source: always, never, or in direct chats (auto)."""
     return citations == "on" or (citations == "auto" and session.is_private)
 
 
 def outcome_json(outcome: MemorySearchOutcome, *, cites: bool, footer: bool = True) -> dict[str, Any]:
-    """A search's outcome under the keys that agents and scripts rely on; with a `footer` snippets name their source."""
+    """A search outcome as JSON with stable keys; with `footer`, snippets end with their source."""
     if outcome.mode == "unavailable":
         return {
             "results": [],
@@ -49,7 +49,7 @@ def outcome_json(outcome: MemorySearchOutcome, *, cites: bool, footer: bool = Tr
             "warning": outcome.warning,
             "action": outcome.action,
         }
-    told = {
+    optional = {
         "fallback": outcome.fallback,
         "warning": outcome.warning,
         "action": outcome.action,
@@ -63,7 +63,7 @@ def outcome_json(outcome: MemorySearchOutcome, *, cites: bool, footer: bool = Tr
         "mode": outcome.mode,
         "citations": "on" if cites else "off",
         **({"weak": True} if outcome.weak else {}),
-        **{name: value for name, value in told.items() if value is not None},
+        **{name: value for name, value in optional.items() if value is not None},
     }
 
 
@@ -84,12 +84,12 @@ def _hit_json(hit: MemoryHit, cites: bool, footer: bool) -> dict[str, Any]:
 
 
 def hit_lines(hit: MemoryHit) -> tuple[str, str]:
-    """A hit for people to read: the line above it, and its text. Notes may hold anything, so control characters go."""
+    """A hit as text: its heading and snippet, without control characters."""
     return clean_lines(f"{hit.citation}  {hit.score:.2f}"), clean_lines(hit.snippet)
 
 
 def age(moment: float | None) -> str:
-    """How long ago something was, in words."""
+    """How long ago, such as "2 hours ago"."""
     if moment is None:
         return "never"
     seconds = max(0.0, time.time() - moment)
@@ -100,13 +100,13 @@ def age(moment: float | None) -> str:
     return "just now"
 
 
-def counted(number: int, noun: str) -> str:
+def pluralize(number: int, noun: str) -> str:
     """`1 file`, `2 files`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def plain_error(error: Exception) -> str:
-    """What an error says, without its class where it says something."""
+def error_text(error: Exception) -> str:
+    """An error's message, or its class name if it has none."""
     if isinstance(error, MemslotError):
         return str(error)
     said = str(getattr(error, "strerror", None) or error)

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from memslot import EmbeddingProvider, Memory, MemorySearch, Tool
 from memslot.testing import MemoryContract, ToolContract
-from memslot_memory_core.location import Place
+from memslot_memory_core.location import MemoryLocation
 from memslot_memory_core.manager import MemoryManager
 from memslot_memory_core.tools import make_tools
 
-from tests.plugins.memory_core.conftest import pipeline_maker, place_below
+from tests.plugins.memory_core.conftest import location_below, pipeline_maker
 
 _lock = threading.Lock()
 
@@ -23,10 +23,10 @@ class TestMemoryCore(MemoryContract):
     capabilities = ("refresh", "read", "list", "remember")
 
     def make_memory(self, folder: Path, agent_id: str) -> Memory:
-        return _make(place_below(folder, agent_id), None)
+        return _make(location_below(folder, agent_id), None)
 
     def make_memory_with_provider(self, folder: Path, agent_id: str, provider: EmbeddingProvider) -> Memory:
-        return _make(place_below(folder, agent_id), provider)
+        return _make(location_below(folder, agent_id), provider)
 
     def remember(self, memory: Memory, text: str) -> None:
         assert isinstance(memory, MemoryManager)
@@ -39,10 +39,10 @@ class TestMemoryCore(MemoryContract):
         return sorted(folder.glob("memory/*.sqlite*"))
 
 
-def _make(place: Place, provider: EmbeddingProvider | None) -> MemoryManager:
-    place.workspace.mkdir(parents=True, exist_ok=True)
+def _make(location: MemoryLocation, provider: EmbeddingProvider | None) -> MemoryManager:
+    location.workspace.mkdir(parents=True, exist_ok=True)
     return MemoryManager(
-        place, MemorySearch.parse({"chunking": {"tokens": 20, "overlap": 0}}), pipeline_maker(provider)
+        location, MemorySearch.parse({"chunking": {"tokens": 20, "overlap": 0}}), pipeline_maker(provider)
     )
 
 
@@ -51,10 +51,10 @@ def notes(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReque
     manager = None
     if request.cls is not None and issubclass(request.cls, ToolContract):
         folder = tmp_path_factory.mktemp("folder")
-        place = place_below(folder)
-        manager = _make(place, None)
-        (place.workspace / "MEMORY.md").write_text("The harbour office closes at six.\n")
-        tools = make_tools(lambda made=manager: made, "auto", place.workspace)
+        location = location_below(folder)
+        manager = _make(location, None)
+        (location.workspace / "MEMORY.md").write_text("The harbour office closes at six.\n")
+        tools = make_tools(lambda made=manager: made, "auto", location.workspace)
         request.cls.tools = {tool.name: tool for tool in tools}
     yield
     if manager is not None:

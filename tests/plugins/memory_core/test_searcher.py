@@ -148,9 +148,9 @@ def test_what_is_about_the_person_stays_out_of_other_chats(make_manager: Any, ch
     manager = make_manager(UniversalProvider(), query={"minScore": 0.0}, **settings)
     for number in range(150):
         (manager.workspace / "memory" / f"open{number}.md").write_text(f"Fact {number}: the harbour has a crane.\n")
-    manager.place.sessions_dir.mkdir(parents=True)
+    manager.location.sessions_dir.mkdir(parents=True)
     said = {"type": "message", "message": {"role": "user", "content": "The gate code is kept by Ines."}}
-    (manager.place.sessions_dir / "s.jsonl").write_text(json.dumps(said) + "\n")
+    (manager.location.sessions_dir / "s.jsonl").write_text(json.dumps(said) + "\n")
     for name in ("MEMORY.md", "USER.md"):
         (manager.workspace / name).write_text("The gate code is kept by Ines.\n\n" * 400)
     (manager.workspace / "memory" / "gate.md").write_text("The gate is green.\n")
@@ -170,14 +170,14 @@ def test_agents_do_not_share_an_index(make_manager: Any) -> None:
     notes(first, a="The lighthouse is red.\n")
     notes(second, b="The harbour is deep.\n")
     assert not second.search("lighthouse").hits
-    assert first.place.index_file != second.place.index_file
+    assert first.location.index_file != second.location.index_file
 
 
 def test_a_damaged_index_heals_itself_within_a_search(make_manager: Any) -> None:
     manager = make_manager()
     notes(manager, a="The lighthouse is red.\n")
     manager.close()
-    file: Path = manager.place.index_file
+    file: Path = manager.location.index_file
     file.write_bytes(b"this is no database at all" * 500)
     again = make_manager()
     outcome = again.search("lighthouse")
@@ -217,11 +217,11 @@ def test_keywords_only_by_choice_is_no_warning(make_manager: Any) -> None:
 def test_what_the_user_said_leads_to_the_right_conversation(make_manager: Any) -> None:
     settings = {"sources": ["sessions"], "experimental": {"sessionMemory": True}, "query": {"minScore": 0.0}}
     manager = make_manager(UniversalProvider(), **settings)
-    manager.place.sessions_dir.mkdir(parents=True)
+    manager.location.sessions_dir.mkdir(parents=True)
 
     def session(name: str, *said: tuple[str, str]) -> None:
         lines = [json.dumps({"type": "message", "message": {"role": role, "content": text}}) for role, text in said]
-        (manager.place.sessions_dir / f"{name}.jsonl").write_text("\n".join(lines) + "\n")
+        (manager.location.sessions_dir / f"{name}.jsonl").write_text("\n".join(lines) + "\n")
 
     session("told", ("user", "I moved to Lisbon in May."), ("assistant", "Noted. Anything else you need help with?"))
     session("lectured", ("user", "Tell me something."), ("assistant", "Many people moved to Lisbon in May, I heard."))

@@ -1,4 +1,4 @@
-"""Finds what is written down twice, word for word or nearly so."""
+"""Exact and near duplicates among the notes."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from memslot_memory_core.index.tokenizer import stems
 from memslot_memory_core.sources.chunking import weigh
 
 MIN_WEIGHT = 20
-"""A shorter passage says too little to be a repetition: "call Anna", "done". CJK characters weigh four."""
+"""Shorter passages ("call Anna", "done") are too generic to count as duplicates. A CJK character weighs four."""
 SIMILAR = 0.8
-"""Near duplicates share this much of their words: what both have of what either has, as stems (Jaccard)."""
+"""Minimum Jaccard similarity of two passages' stems."""
 MIN_STEMS = 8
-"""With fewer different words, one that differs is a different statement."""
+"""With fewer distinct words, a single differing word makes a different statement."""
 MOST_COMPARED = 40
-"""How many passages one is compared with, those that share the most rare words first."""
+"""Most passages one is compared with, those sharing the most rare words first."""
 _LONGEST_POSTING = 200
 
 
-class Place(NamedTuple):
+class Occurrence(NamedTuple):
     """A passage and the note it is from."""
 
     note: Note
@@ -39,41 +39,41 @@ class Place(NamedTuple):
         return self.note.excerpt(self.passage.start_line, self.passage.end_line)
 
 
-def find_duplicates(places: Iterable[Place]) -> list[Finding]:
-    """The same text in two or more places, of one note or of several; one finding for all of them."""
+def find_duplicates(occurrences: Iterable[Occurrence]) -> list[Finding]:
+    """Passages with the same text, one finding per text."""
     return [
-        _finding(DUPLICATE, same, "the same text; keep one of them")
-        for same in _by_key(places).values()
+        _finding(DUPLICATE, same, "duplicate text; keep one copy")
+        for same in _by_key(occurrences).values()
         if len(same) > 1
     ]
 
 
-def find_near_duplicates(places: Iterable[Place]) -> list[Finding]:
-    """Texts that share most of their words and all of their numbers; those that are the same count once.
+def find_near_duplicates(occurrences: Iterable[Occurrence]) -> list[Finding]:
+    """Passages that share most of their words and all of their numbers; exact duplicates count once.
 
     Numbers must agree, since the entries of a log differ in little else.
     """
-    texts = [same[0] for same in _by_key(places).values() if not same[0].passage.is_code]
-    action = "nearly the same text; merge them, or say what differs"
+    texts = [same[0] for same in _by_key(occurrences).values() if not same[0].passage.is_code]
+    action = "near duplicate; merge the passages, or make the difference explicit"
     return [_finding(NEAR_DUPLICATE, [texts[one] for one in group], action) for group in _similar_groups(texts)]
 
 
-def _by_key(places: Iterable[Place]) -> dict[str, list[Place]]:
-    found: dict[str, list[Place]] = defaultdict(list)
-    for place in places:
+def _by_key(occurrences: Iterable[Occurrence]) -> dict[str, list[Occurrence]]:
+    found: dict[str, list[Occurrence]] = defaultdict(list)
+    for place in occurrences:
         key = place.passage.key
         if weigh(key) >= MIN_WEIGHT:
             found[key].append(place)
     return found
 
 
-def _finding(kind: str, places: Sequence[Place], action: str) -> Finding:
-    first, *others = places
+def _finding(kind: str, occurrences: Sequence[Occurrence], action: str) -> Finding:
+    first, *others = occurrences
     return Finding(kind, first.spot, first.excerpt, action, tuple(place.spot for place in others))
 
 
 class _Words(NamedTuple):
-    """A text's different stems, the rarest of all texts first, and those of them that are numbers."""
+    """A text's distinct stems, rarest first, and those of them that are numbers."""
 
     number: int
     stems: tuple[str, ...]
@@ -81,11 +81,11 @@ class _Words(NamedTuple):
     numbers: frozenset[str]
 
 
-def _similar_groups(texts: Sequence[Place]) -> list[list[int]]:
-    """Groups of texts that are similar to the first one taken into the group, as numbers in `texts`.
+def _similar_groups(texts: Sequence[Occurrence]) -> list[list[int]]:
+    """Groups of similar texts, as indices into `texts`; each member is similar to the group's first.
 
-    Two texts that share at least 80 % of their words share one of the rarest 20 % of them. So a text needs to be
-    compared only with those that have such a word in common with it: no pair is missed, and few are looked at.
+    Two texts that share at least 80 % of their words share one of the rarest 20 % of them. So a text is compared only
+    with those that share such a word: no pair is missed, and few are compared.
     """
     leaders: dict[int, _Words] = {}
     members: dict[int, list[int]] = {}
@@ -105,7 +105,7 @@ def _similar_groups(texts: Sequence[Place]) -> list[list[int]]:
     return sorted(sorted(group) for group in members.values() if len(group) > 1)
 
 
-def _words_of(texts: Sequence[Place]) -> list[_Words]:
+def _words_of(texts: Sequence[Occurrence]) -> list[_Words]:
     all_stems = [frozenset(stems(place.passage.text)) for place in texts]
     frequency = Counter(stem for each in all_stems for stem in each)
     return [

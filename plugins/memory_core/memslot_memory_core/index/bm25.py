@@ -1,4 +1,4 @@
-"""BM25 as FTS5 computes it, in a form that can be asked for single rows and for texts."""
+"""BM25 as FTS5 computes it, for single rows and for texts."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from memslot_memory_core.index.tokenizer import stems
 if TYPE_CHECKING:
     import apsw
 
-K1, B = 1.2, 0.75  # FTS5's own, which cannot be set
-CEILING = K1 + 1  # times its idf: what one term can add to a row's score at most
+K1, B = 1.2, 0.75  # FTS5's constants, which can't be changed
+CEILING = K1 + 1  # times its idf: the most a term can add to a row's score
 LEAST_IDF = 1e-6
 FEW_ROWS = 50
 FUNCTION = "memslot_bm25"
 
 
 def inverse_frequency(rows: int, frequency: int) -> float:
-    """How much a term tells: FTS5's own formula, as if there were at least `FEW_ROWS` rows.
+    """IDF by FTS5's formula, as if there were at least `FEW_ROWS` rows.
 
-    In an index of three rows FTS5 gives each word that occurs at all next to nothing and one that does not occur
-    a million times as much, so that a question with one unknown word would score zero against the perfect note.
+    In a tiny index FTS5 gives present words almost no weight and unknown words nearly all of it, so a question with one
+    unknown word would score zero against the perfect note.
     """
     rows = max(rows, FEW_ROWS)
     return max(LEAST_IDF, math.log((rows - frequency + 0.5) / (frequency + 0.5)))
 
 
 @dataclass(frozen=True)
-class Weighed:
-    """A query's terms, weighed by an index.
+class WeighedQuery:
+    """A query's terms with their weights in one index.
 
     `asked` are the stems that occur in the index, rarest first, and `words` what they come from. `sum_idf` is over
     these and the ones that do not occur: what a row that holds everything would score, about. Of a pair of letters
@@ -55,18 +55,18 @@ class Weighed:
     forms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def forms_of(self, stem: str) -> tuple[str, ...]:
-        """The stems of a term that occur in the index."""
+        """The stems that count as this term and occur in the index."""
         return self.forms.get(stem, (stem,))
 
     def text_score(self, r: float) -> float:
-        """A BM25 score as a share of what the query could reach: 0 to 1, comparable between queries."""
+        """A BM25 score relative to the query's maximum: 0 to 1, comparable between queries."""
         return min(1.0, r / self.sum_idf) if self.sum_idf > 0 else 0.0
 
     def ceiling(self, terms: Sequence[str]) -> float:
         return CEILING * sum(self.idf[stem] for stem in terms)
 
     def score_text(self, text: str) -> float:
-        """The BM25 score of a text as if found in the index: exact for a text that is in it."""
+        """The BM25 score of a text; exact if the text is in the index."""
         counts: dict[str, int] = {}
         tokens = stems(text)
         wanted: dict[str, list[str]] = {}
@@ -85,21 +85,21 @@ def _usual_count(length: int, mean_length: float) -> float:
 
 
 _running: dict[int, tuple[list[tuple[range, float]], float]] = {}
-"""For each statement: the phrases of each term with the term's weight, and the mean length of a row."""
+"""Per running statement: each term's phrases and weight, and the mean row length."""
 _keys = itertools.count()
 
 
-def teach(db: apsw.Connection) -> None:
-    """Make `FUNCTION` known to a connection: BM25 of a row, for weights that were handed over by `weights_for`.
+def register_bm25(db: apsw.Connection) -> None:
+    """Register `FUNCTION` on a connection: BM25 of a row, with the weights set by `weights_for`.
 
-    The built-in `bm25()` counts the rows of each term anew in every statement; here the counts are known already.
+    The built-in `bm25()` recounts each term's rows in every statement; here the counts are known.
     """
     db.register_fts5_function(FUNCTION, _score_row)
 
 
 @contextmanager
-def weights_for(query: Weighed, asked: Sequence[str]) -> Iterator[int]:
-    """Hold the weights of terms while a statement runs; gives the number that the statement passes to `FUNCTION`.
+def weights_for(query: WeighedQuery, asked: Sequence[str]) -> Iterator[int]:
+    """Provide term weights while a statement runs; yields the key to pass to `FUNCTION`.
 
     The statement's phrases are the forms of these terms, in this order.
     """

@@ -1,4 +1,4 @@
-"""Puts one file's content into a generation, or takes it out: chunks, words and vectors in one transaction."""
+"""Writes and removes one file's rows in a generation: chunks, words and vectors in one transaction."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Protocol
 import apsw
 
 from memslot_memory_core.index import keywords
-from memslot_memory_core.index.erasure import note_removed
+from memslot_memory_core.index.erasure import record_removed
 from memslot_memory_core.index.generation import Tables
 from memslot_memory_core.index.part_vectors import PartRows, part_hash
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A chunk of a file, or a line of the user's in a transcript (then it starts and ends on that line)."""
+    """A chunk of a file, or a user's line in a transcript (which starts and ends on that line)."""
 
     start_line: int
     end_line: int
@@ -25,11 +25,11 @@ class Piece:
     hash: bytes
     time: float | None = None
     has_parts: bool = False
-    """Whether its parts are found one by one; in a transcript the user's lines are."""
+    """Whether its parts are searched too; in transcripts the user lines are instead."""
 
     @cached_property
     def parts(self) -> Mapping[bytes, str]:
-        """The texts of its parts by their hash; none where it is one part itself."""
+        """The texts of its parts by hash; empty if it is a single part."""
         if not self.has_parts:
             return {}
         from memslot.retrieval import parts_of
@@ -38,8 +38,8 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Prepared:
-    """A file as it goes into the index; `from_line` past 1: what comes before it stays as it is there."""
+class PreparedFile:
+    """A file ready for the index; rows before `from_line` are kept."""
 
     source: str
     path: str
@@ -56,7 +56,7 @@ class Prepared:
 
 
 class VectorRows(Protocol):
-    """Where vectors are searched, kept in step with the chunks; inside the caller's transaction."""
+    """A vector table that follows the chunks; used inside the caller's transaction."""
 
     def add(self, db: apsw.Connection, rows: Sequence[tuple[int, bytes]]) -> None: ...
 
@@ -65,7 +65,7 @@ class VectorRows(Protocol):
 
 @dataclass(frozen=True)
 class Engines:
-    """The vector tables of a generation, for chunks, turns and parts of chunks; None where none is kept."""
+    """A generation's vector tables for chunks, turns and parts; None if there is no table."""
 
     chunks: VectorRows | None = None
     turns: VectorRows | None = None
@@ -73,29 +73,29 @@ class Engines:
 
 
 def write_file(
-    db: apsw.Connection, tables: Tables, engines: Engines, prepared: Prepared, vectors: Mapping[bytes, int]
+    db: apsw.Connection, tables: Tables, engines: Engines, prepared: PreparedFile, vectors: Mapping[bytes, int]
 ) -> None:
-    """Replace a file's rows by new ones, keeping those whose text did not change; inside a transaction.
+    """Replace a file's rows, keeping those with unchanged text; inside a transaction.
 
-    `vectors` gives the embedding's id by text hash; a text that is not in it waits for its vector.
+    `vectors` maps text hashes to embedding ids; other texts get their vector later.
     """
     key = (prepared.source, prepared.path)
     known = db.execute(f"SELECT id FROM {tables.files} WHERE source = ? AND path = ?", key).get
     file_id = _write_file_row(db, tables, prepared, known)
-    # Of a file that is new there are no rows to look for, and a first index is all new files.
+    # A new file has no rows to look up, and a first index is all new files.
     from_line = None if known is None else prepared.from_line
     _Rows(db, tables, "chunks", engines.chunks, engines.parts).replace(file_id, prepared.chunks, from_line, vectors)
     _Rows(db, tables, "turns", engines.turns).replace(file_id, prepared.turns, from_line, vectors)
-    note_change(db, tables.number)
+    count_change(db, tables.number)
 
 
 def touch_file(db: apsw.Connection, tables: Tables, source: str, path: str, stamp: str) -> None:
-    """A file whose content is the same has another stamp; inside a transaction."""
+    """Update the stamp of an unchanged file; inside a transaction."""
     db.execute(f"UPDATE {tables.files} SET stamp = ? WHERE source = ? AND path = ?", (stamp, source, path))
 
 
 def remove_file(db: apsw.Connection, tables: Tables, engines: Engines, source: str, path: str) -> None:
-    """Take a file out, with all that came from it; inside a transaction."""
+    """Remove a file and all its rows; inside a transaction."""
     find = f"SELECT id FROM {tables.files} WHERE source = ? AND path = ?"
     file_id = db.execute(find, (source, path)).get
     if file_id is None:
@@ -104,15 +104,15 @@ def remove_file(db: apsw.Connection, tables: Tables, engines: Engines, source: s
     _Rows(db, tables, "turns", engines.turns).replace(file_id, (), 1, {})
     db.execute(f"DELETE FROM {tables.files} WHERE id = ?", (file_id,))
     db.execute("UPDATE generations SET files = files - 1 WHERE id = ?", (tables.number,))
-    note_change(db, tables.number)
+    count_change(db, tables.number)
 
 
-def note_change(db: apsw.Connection, generation: int) -> None:
-    """Count a change, so that readers see that what they remember is old."""
+def count_change(db: apsw.Connection, generation: int) -> None:
+    """Increment the change counter, which invalidates readers' caches."""
     db.execute("UPDATE generations SET changes = changes + 1 WHERE id = ?", (generation,))
 
 
-def _write_file_row(db: apsw.Connection, tables: Tables, prepared: Prepared, known: int | None) -> int:
+def _write_file_row(db: apsw.Connection, tables: Tables, prepared: PreparedFile, known: int | None) -> int:
     values = (
         prepared.stamp,
         prepared.hash,
@@ -161,7 +161,7 @@ class _Rows:
     def replace(
         self, file_id: int, pieces: Sequence[Piece], from_line: int | None, vectors: Mapping[bytes, int]
     ) -> None:
-        """Put pieces in the place of a file's from a line on, keeping rows of the same text; None: it has none yet."""
+        """Replace a file's rows from a line on (None: a new file), keeping rows with the same text."""
         old = {} if from_line is None else self._old_rows(file_id, from_line)
         new: list[Piece] = []
         incomplete: Mapping[int, int] = {}
@@ -169,7 +169,7 @@ class _Rows:
             incomplete = self._parts.waiting([row.number for rows in old.values() for row in rows])
         for piece in pieces:
             waiting = old.get(piece.hash)
-            # A row that has waited for its vector is written anew: readers look for new rows by their number.
+            # Reinsert a row that now has its vector: readers find new rows by their id.
             if waiting and self._is_complete(waiting[-1], piece, vectors, incomplete):
                 self._move(waiting.pop(), piece)
             else:
@@ -178,26 +178,26 @@ class _Rows:
         self._insert(file_id, new, vectors)
 
     def _is_complete(
-        self, row: _OldRow, piece: Piece, vectors: Mapping[bytes, int], incomplete: Mapping[int, int]
+        self, row: _ExistingRow, piece: Piece, vectors: Mapping[bytes, int], incomplete: Mapping[int, int]
     ) -> bool:
-        """Whether a row has all vectors that there are for it."""
+        """Whether a row has every vector available for it."""
         if row.embedding is None and piece.hash in vectors:
             return False
         return self._parts is None or self._parts.lacking(piece.parts) >= incomplete.get(row.number, 0)
 
-    def _old_rows(self, file_id: int, from_line: int) -> dict[bytes, list[_OldRow]]:
+    def _old_rows(self, file_id: int, from_line: int) -> dict[bytes, list[_ExistingRow]]:
         line = "start_line" if self._is_chunks else "line"
-        rows: dict[bytes, list[_OldRow]] = {}
+        rows: dict[bytes, list[_ExistingRow]] = {}
         for number, text_hash, start, end, embedding in self._db.execute(
             f"SELECT id, hash, {line}, {'end_line' if self._is_chunks else 'line'}, embedding_id FROM {self._table} "
             f"WHERE file_id = ? AND {line} >= ? ORDER BY id DESC",
             (file_id, from_line),
         ):
-            rows.setdefault(text_hash, []).append(_OldRow(number, start, end, embedding))
+            rows.setdefault(text_hash, []).append(_ExistingRow(number, start, end, embedding))
         return rows
 
-    def _move(self, row: _OldRow, piece: Piece) -> None:
-        """The same text on other lines: words and vector stay."""
+    def _move(self, row: _ExistingRow, piece: Piece) -> None:
+        """Update the lines of unchanged text; words and vector stay."""
         if (row.start, row.end) == (piece.start_line, piece.end_line):
             return
         if self._is_chunks:
@@ -208,14 +208,14 @@ class _Rows:
         else:
             self._db.execute(f"UPDATE {self._table} SET line = ? WHERE id = ?", (piece.start_line, row.number))
 
-    def _remove(self, rows: Sequence[_OldRow]) -> None:
+    def _remove(self, rows: Sequence[_ExistingRow]) -> None:
         if not rows:
             return
         numbers = [row.number for row in rows]
         embedded = self._with_direction([row.embedding for row in rows if row.embedding is not None])
         self._db.executemany(f"DELETE FROM {self._table} WHERE id = ?", [(number,) for number in numbers])
         keywords.remove(self._db, self._words, numbers)
-        note_removed(self._db)
+        record_removed(self._db)
         gone = [row.number for row in rows if row.embedding in embedded]
         if gone and self._engine is not None:
             self._engine.remove(self._db, gone)
@@ -256,7 +256,7 @@ class _Rows:
         self._count(len(pieces), len(rows))
 
     def _with_direction(self, embeddings: Sequence[int]) -> dict[int, bytes]:
-        """The vectors themselves, of those that have one."""
+        """The vectors of these embeddings, without empty ones."""
         found: dict[int, bytes] = {}
         for embedding in set(embeddings):
             blob = self._db.execute("SELECT vector FROM embeddings WHERE id = ?", (embedding,)).get
@@ -273,7 +273,7 @@ class _Rows:
 
 
 @dataclass(frozen=True)
-class _OldRow:
+class _ExistingRow:
     number: int
     start: int
     end: int

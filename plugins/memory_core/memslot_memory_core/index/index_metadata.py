@@ -1,4 +1,4 @@
-"""Small things that an index remembers about itself."""
+"""The index's metadata: a key-value table in the index file."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 _MOST_PROBLEMS = 50
 _WRONG_SIZE = "wrong_size"
-"""The fact that holds the last provider whose vectors were of the wrong size."""
+"""Metadata key: the last provider whose vectors had the wrong size."""
 
 
-class Facts:
-    """Named values in the index file; written inside the caller's transaction."""
+class IndexMetadata:
+    """Key-value pairs in the index file; written inside the caller's transaction."""
 
     def __init__(self, db: apsw.Connection) -> None:
         self._db = db
@@ -35,7 +35,7 @@ class Facts:
         self._db.execute("DELETE FROM facts WHERE name = ?", (name,))
 
     def problems(self) -> list[str]:
-        """What the last sync could not do."""
+        """Problems of the last sync."""
         found: list[str] = self.read("problems", [])
         return found
 
@@ -43,22 +43,22 @@ class Facts:
         self.write("problems", list(problems)[:_MOST_PROBLEMS])
 
 
-def note_wrong_size(db: apsw.Connection, identity: Identity, reason: str) -> None:
-    """Remember that this provider's vectors do not fit: every text would have to be sent to find that out again."""
+def record_wrong_size(db: apsw.Connection, identity: Identity, reason: str) -> None:
+    """Record that this provider's vectors have the wrong size, so that texts are not sent to it again in vain."""
     with transaction(db):
-        Facts(db).write(_WRONG_SIZE, {"provider": _asked(identity), "reason": reason})
+        IndexMetadata(db).write(_WRONG_SIZE, {"provider": _asked(identity), "reason": reason})
 
 
 def wrong_size(db: apsw.Connection, identity: Identity) -> str | None:
-    """What was wrong with the vectors of this very provider, model and address; None if nothing is known."""
-    noted = Facts(db).read(_WRONG_SIZE)
+    """The recorded size mismatch for this provider, model and address, if any."""
+    noted = IndexMetadata(db).read(_WRONG_SIZE)
     return noted["reason"] if noted is not None and noted["provider"] == _asked(identity) else None
 
 
 def forget_wrong_size(db: apsw.Connection) -> None:
-    if Facts(db).read(_WRONG_SIZE) is not None:
+    if IndexMetadata(db).read(_WRONG_SIZE) is not None:
         with transaction(db):
-            Facts(db).forget(_WRONG_SIZE)
+            IndexMetadata(db).forget(_WRONG_SIZE)
 
 
 def _asked(identity: Identity) -> list[Any]:

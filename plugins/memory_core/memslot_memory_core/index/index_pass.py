@@ -1,4 +1,4 @@
-"""Fills a generation from disk: what changed is read, embedded across files, and written file by file."""
+"""One indexing pass: changed files are read, embedded in batches across files, and written file by file."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from memslot_memory_core.index.embeddings import (
     compact_space,
     embed_background,
     embed_missing,
-    note_use,
+    record_use,
     space_number,
     vector_ids,
 )
-from memslot_memory_core.index.file_writer import Engines, Piece, Prepared, remove_file, touch_file, write_file
+from memslot_memory_core.index.file_writer import Engines, Piece, PreparedFile, remove_file, touch_file, write_file
 from memslot_memory_core.index.generation import Generation
 from memslot_memory_core.index.identity import Identity
-from memslot_memory_core.index.index_metadata import forget_wrong_size, note_wrong_size, wrong_size
+from memslot_memory_core.index.index_metadata import forget_wrong_size, record_wrong_size, wrong_size
 from memslot_memory_core.index.memory_sources import IndexedFile, Sources, Unchanged
 from memslot_memory_core.index.part_vectors import PartRows
-from memslot_memory_core.index.report import Look, Progress, SyncProgress, SyncReport
+from memslot_memory_core.index.report import DiskScan, Progress, SyncProgress, SyncReport
 from memslot_memory_core.index.schema import transaction
 from memslot_memory_core.index.vector_tables import VectorTables
 
@@ -43,25 +43,25 @@ _Made = TypeVar("_Made")
 _Name = tuple[str, str]
 """A file's source and path."""
 _named, _stamped = itemgetter(0, 1), itemgetter(0, 1, 3)
-"""Of a SourceFile: its name, and its name with its stamp."""
+"""Getters on a SourceFile: its name, and its name with its stamp."""
 _CHUNKS_AT_ONCE = 2048
-"""Where nobody embeds: FTS5 writes the words of a transaction as a piece of its own, and merges pieces later."""
+"""Batch size without an embedder: every transaction adds an FTS5 segment, which has to be merged later."""
 _CHARACTERS_AT_ONCE = 4_000_000
 _WORTH_WORDS_FIRST = 100_000
-"""Bytes of changed files, from which on their words are written before anything is embedded."""
+"""Bytes of changed files above which keywords are written before anything is embedded."""
 _SECONDS_PER_TRANSACTION = 0.5
-"""A transaction holds whole files; several of them while they are written faster than this."""
+"""Write whole files per transaction until it has taken this long."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """When to stop, and how much of a transcript's growth is worth it."""
+    """When to stop, and which transcripts to skip."""
 
     cancelled: Callable[[], bool]
     deadline: float | None
     every_growth: bool
     anew: bool = False
-    """Also ask a provider whose vectors were of the wrong size."""
+    """Retry a provider whose vectors had the wrong size."""
 
     @property
     def reached(self) -> bool:
@@ -79,8 +79,8 @@ class _Tally:
     problems: list[str] = field(default_factory=list)
 
 
-class Filling:
-    """One pass over the sources for one generation; with `near` over what has changed at these places of the disk."""
+class IndexPass:
+    """One pass over the sources for one generation; `near` limits it to these paths."""
 
     def __init__(
         self,
@@ -102,7 +102,7 @@ class Filling:
         self._identity = Identity.from_json(target.identity)
         fits = self._fits(embedder.pipeline)
         self._refusal = wrong_size(db, self._identity) if fits and not limits.anew else None
-        """Why a provider whose vectors do not fit is not asked again."""
+        """Why a provider with vectors of the wrong size is not called again."""
         self._embedder = embedder if fits and self._refusal is None else None
         self._vectors = vectors
         self._engines = Engines()
@@ -112,16 +112,16 @@ class Filling:
         self._tally = _Tally()
         self._has_background = False
         self._stopped: Literal["time", "outage"] | None = "outage" if self._refusal else None
-        """Why embedding ended before all texts were embedded."""
+        """Why embedding stopped early, if it did."""
 
     def _fits(self, pipeline: EmbeddingPipeline | None) -> bool:
-        """Whether there is somebody whose vectors belong into this generation."""
-        return pipeline is not None and self._sources.identity_of(pipeline).compares_with(self._identity)
+        """Whether the pipeline's vectors belong in this generation."""
+        return pipeline is not None and self._sources.identity_of(pipeline).is_comparable(self._identity)
 
     def run(self) -> SyncReport:
         tally = self._tally
         waiting = self._waiting_files()
-        looked_at = time.time()
+        scanned_at = time.time()
         discovery = self._discover(waiting)
         tally.problems += discovery.problems
         if self._refusal is not None:
@@ -136,18 +136,18 @@ class Filling:
             due = self._write_words(due, waiting)
             waiting = {_named(file) for file in due}
         if self._target.vectors:
-            self._ensure_background()  # an index of an older memslot has none
+            self._ensure_background()  # absent in an index of an older memslot
         done = 0
         for group in self._groups(due, waiting):
             self._write(group.prepared)
             tally.indexed += len({(part.source, part.path) for part in group.prepared})
             done += group.files
-            self._tell(done, len(due))
+            self._report_progress(done, len(due))
             if self._limits.reached and done < len(due):
                 tally.complete = False
                 break
         if self._stopped is not None and self._lost_vectors():
-            # What lacks its vector is found by words meanwhile; a new generation waits for it, so as not to lose any.
+            # Chunks without a vector are found by keyword meanwhile; a new generation waits for its vectors.
             tally.complete = tally.complete and self._stopped == "outage" and self._target.state != "building"
         is_whole = discovery.within is None
         return SyncReport(
@@ -158,11 +158,11 @@ class Filling:
             complete=tally.complete,
             problems=list(dict.fromkeys(tally.problems)),
             out_of_time=self._stopped == "time",
-            looked_at=looked_at,
-            look=Look(discovery.skipped_links, discovery.doubles, discovery.problems) if is_whole else None,
+            scanned_at=scanned_at,
+            scan=DiskScan(discovery.skipped_links, discovery.doubles, discovery.problems) if is_whole else None,
         )
 
-    def _tell(self, done: int, total: int) -> None:
+    def _report_progress(self, done: int, total: int) -> None:
         if self._progress is not None:
             self._progress(SyncProgress(done, total, self._tally.chunks))
 
@@ -171,11 +171,11 @@ class Filling:
     def _discover(self, waiting: set[_Name]) -> Discovery:
         if self._near is None:
             return self._sources.discover()
-        return self._sources.discover([*self._near, *(self._sources.place_of(*name) for name in waiting)])
+        return self._sources.discover([*self._near, *(self._sources.path_on_disk(*name) for name in waiting)])
 
     def _compare(self, discovery: Discovery, waiting: set[_Name]) -> tuple[Sequence[SourceFile], set[_Name]]:
-        """The files to read, in their order, and the names of those that are gone."""
-        # Whole sets, and nothing made of a row that is as it was: mostly all of them are.
+        """The files to read, in order, and the names of removed ones."""
+        # Set operations, and no object per unchanged row: nearly all rows are unchanged.
         there = set(self._rows(discovery.within))
         found = dict(zip(map(_stamped, discovery.files), discovery.files, strict=True))
         new = found.keys() - there
@@ -186,11 +186,11 @@ class Filling:
         return due, {key[:2] for key in there - found.keys()} - {_named(file) for file in changed}
 
     def _rows(self, within: Sequence[_Name] | None) -> Iterable[tuple[str, str, str]]:
-        """Source, path and stamp of all files of the index, or of those at some paths and below."""
+        """Source, path and stamp of all indexed files, or of those at or below some paths."""
         every = f"SELECT source, path, stamp FROM {self._tables.files}"
         if within is None:
             return self._db.execute(every)
-        # What begins with "a/" is what comes from "a/" on and before "a0": the slash and the nought are neighbours.
+        # Prefix "a/" as a range: from "a/" to before "a0", as "0" follows "/".
         some = f"{every} WHERE source = ?1 AND (path = ?2 OR (path >= ?2 || '/' AND path < ?2 || '0'))"
         return [row for name in within for row in self._db.execute(some, name)]
 
@@ -205,7 +205,7 @@ class Filling:
         return None if row is None else IndexedFile(*row)
 
     def _waiting_files(self) -> set[_Name]:
-        """Files with chunks that still lack a vector, if there is somebody now to make it."""
+        """Files with chunks that lack a vector, if there is a pipeline to embed them."""
         if self._embedder is None:
             return set()
         names = f"SELECT source, path FROM {self._tables.files} WHERE id IN "
@@ -226,7 +226,7 @@ class Filling:
 
     def _remove(self, gone: Iterable[tuple[str, str]], unread: Sequence[str]) -> None:
         for source, path in sorted(gone):
-            # A folder that cannot be read now, such as on a drive that is not there, says nothing of its files.
+            # Files in an unreadable folder, as on an unmounted drive, are not known to be gone.
             if any(path.startswith(folder) for folder in unread):
                 continue
             with transaction(self._db):
@@ -236,8 +236,8 @@ class Filling:
     # Reading
 
     def _groups(self, due: Sequence[SourceFile], waiting: set[_Name]) -> Iterator[_Group]:
-        """Changed files, so many at a time that requests to a provider are full and little is lost to a crash."""
-        group = _Group(self._embedder.at_once if self._embedder else _CHUNKS_AT_ONCE)
+        """Changed files in groups that fill provider requests, yet lose little in a crash."""
+        group = _Group(self._embedder.batch_size if self._embedder else _CHUNKS_AT_ONCE)
         for file in due:
             row = self._known_file(file)
             anew = row is not None and _named(file) in waiting
@@ -258,19 +258,19 @@ class Filling:
                         self._tally.problems.append(f"{file.path}: {part.remark}")
             if group.is_full:
                 yield group
-                group = _Group(self._embedder.at_once if self._embedder else _CHUNKS_AT_ONCE)
+                group = _Group(self._embedder.batch_size if self._embedder else _CHUNKS_AT_ONCE)
         if group.files:
             yield group
 
     # Writing
 
     def _is_large(self, due: Sequence[SourceFile]) -> bool:
-        """Whether embedding takes so long that words should not wait for it."""
+        """Whether keywords should be written before embedding, which will take long."""
         is_searched = self._embedder is not None and self._target.state == "live"
         return is_searched and sum(file.size for file in due) >= _WORTH_WORDS_FIRST
 
     def _write_words(self, due: Sequence[SourceFile], waiting: set[_Name]) -> Sequence[SourceFile]:
-        """Let files be found by their words, and by vectors that are known; gives those that wait for new ones."""
+        """Index files by keywords and cached vectors; returns those that need new vectors."""
         written: set[_Name] = set()
         embedder, self._embedder = self._embedder, None
         try:
@@ -284,10 +284,10 @@ class Filling:
                     break
         finally:
             self._embedder = embedder
-        self._tally.chunks = 0  # they are counted when they have their vectors
+        self._tally.chunks = 0  # counted once they have their vectors
         return [file for file in due if _named(file) in written]
 
-    def _write(self, prepared: Sequence[Prepared]) -> None:
+    def _write(self, prepared: Sequence[PreparedFile]) -> None:
         self._ensure_background()
         if self._engines.parts is not None:
             self._engines.parts.vectors = self._embed_parts([piece for each in prepared for piece in each.chunks])
@@ -302,13 +302,13 @@ class Filling:
                     self._tally.chunks += len(each.chunks)
 
     def _embed(self, pieces: Sequence[Piece]) -> dict[bytes, int]:
-        """The embeddings of these texts by their hash: those that were there, and those that could be made."""
+        """Embedding ids of these texts by hash, cached or new."""
         if self._identity.space is None:
             return {}
         return self._embed_texts({piece.hash: piece.text for piece in pieces}, self._identity.space)
 
     def _embed_parts(self, pieces: Sequence[Piece]) -> dict[bytes, int]:
-        """The embeddings of parts of these texts by their hash."""
+        """Embedding ids of these texts' parts by hash."""
         if self._identity.space is None:
             return {}
         texts = {part: text for piece in pieces for part, text in piece.parts.items()}
@@ -316,7 +316,7 @@ class Filling:
             return self._embed_texts(texts, compact_space(self._identity.space))
 
     def _ensure_background(self) -> None:
-        """Have the texts embedded that a search learns its noise from, and parts their bits."""
+        """Embed the background sentences, which calibrate scores and center the bits of parts."""
         if self._has_background or self._identity.space is None:
             return
         background = background_of(self._db, self._identity)
@@ -341,7 +341,7 @@ class Filling:
         with transaction(self._db):
             space = space_number(self._db, *space_key)
             found = vector_ids(self._db, space, list(texts))
-            note_use(self._db, found.values())
+            record_use(self._db, found.values())
         missing = {text_hash: text for text_hash, text in texts.items() if text_hash not in found}
         if not missing or self._embedder is None:
             return found
@@ -355,7 +355,7 @@ class Filling:
         forget_wrong_size(self._db)
 
     def _try(self, embed: Callable[[], _Made]) -> _Made | None:
-        """Embed something; after a fault of the provider nothing more is, and what comes now is found by its words."""
+        """Embed something; after a provider error embedding stops, and the rest is indexed by keywords."""
         try:
             return embed()
         except EmbeddingCancelledError:
@@ -364,13 +364,13 @@ class Filling:
             self._tally.problems.append(str(error))
         except ProviderError as error:
             if isinstance(error, VectorSizeError):
-                note_wrong_size(self._db, self._identity, str(error))
+                record_wrong_size(self._db, self._identity, str(error))
             self._embedder, self._stopped = None, "outage"
             self._tally.problems.append(f"embedding stopped: {error}")
         return None
 
     def _lost_vectors(self) -> bool:
-        """Whether chunks, or parts of them, are without a vector that they should have."""
+        """Whether any chunk or part lacks its vector."""
         if self._identity.space is None:
             return False
         waiting = [f"SELECT 1 FROM {self._tables.chunks} WHERE embedding_id IS NULL LIMIT 1"]
@@ -385,9 +385,9 @@ class _Group:
     files: int = 0
     characters: int = 0
     chunks: int = 0
-    prepared: list[Prepared] = field(default_factory=list)
+    prepared: list[PreparedFile] = field(default_factory=list)
 
-    def add(self, prepared: Prepared) -> None:
+    def add(self, prepared: PreparedFile) -> None:
         self.prepared.append(prepared)
         self.chunks += len(prepared.chunks)
         self.characters += sum(len(chunk.text) for chunk in prepared.chunks)

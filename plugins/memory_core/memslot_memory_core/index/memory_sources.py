@@ -1,4 +1,4 @@
-"""The files of one agent's memory, as its settings name them."""
+"""The files of one agent's memory, as configured."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from memslot_memory_core.sources.transcript_workspace import WorkspaceTranscript
 if TYPE_CHECKING:
     from memslot import EmbeddingPipeline, MemorySearch
 
-    from memslot_memory_core.index.file_writer import Prepared
+    from memslot_memory_core.index.file_writer import PreparedFile
 
 UNSETTLED = "?"
-"""At the end of a stamp: the file was read so soon after a change that another one might have the same times."""
+"""Suffix of a stamp: the file was read so soon after a change that a later change could have the same mtime."""
 
 
 @dataclass(frozen=True)
 class IndexedFile:
-    """A file as the index knows it."""
+    """A file's row in the index."""
 
     number: int
     source: str
@@ -36,13 +36,13 @@ class IndexedFile:
 
 @dataclass(frozen=True)
 class Unchanged:
-    """A file that was touched and says the same as before."""
+    """A file with a new stamp but the same content."""
 
     stamp: str
 
 
 class Sources:
-    """The files that one agent's settings name, and how they are cut."""
+    """One agent's configured files, and how they are chunked."""
 
     def __init__(
         self,
@@ -53,9 +53,8 @@ class Sources:
         with_unmarked: bool = False,
         embeds_parts: Callable[[], bool] = lambda: True,
     ) -> None:
-        """`with_unmarked` also takes transcripts that don't say in which workspace they were held.
-
-        `embeds_parts` tells whether the provider in use is to embed the parts of chunks, too.
+        """`with_unmarked` includes transcripts that name no workspace. `embeds_parts` says whether parts of chunks are
+        embedded too.
         """
         self._settings = settings
         self._embeds_parts = embeds_parts
@@ -66,55 +65,55 @@ class Sources:
         self.names = ("memory", "sessions") if wants_sessions else ("memory",)
 
     def identity_of(self, pipeline: EmbeddingPipeline | None) -> Identity:
-        """What an index of these sources, made with this pipeline, is."""
+        """The identity of an index built from these sources with this pipeline."""
         if pipeline is None:
             return Identity.of(self._settings, self.names, None)
         return Identity.of(self._settings, self.names, pipeline.provider, parts=self._embeds_parts())
 
     def discover(self, near: Collection[str] | None = None) -> Discovery:
-        """All files that are there; with `near` those at these places of the disk, if they alone can be looked at."""
+        """All files, or with `near` only those at these paths, if it can be limited to them."""
         extra_paths, sessions_dir = self._settings.extra_paths, self.sessions_dir
         if near is not None:
-            from memslot_memory_core.sources.changed_paths import look_at
+            from memslot_memory_core.sources.changed_paths import discover_changed
 
-            found = look_at(self.workspace, near, extra_paths=extra_paths, sessions_dir=sessions_dir)
+            found = discover_changed(self.workspace, near, extra_paths=extra_paths, sessions_dir=sessions_dir)
             if found is not None:
                 return self._transcripts.keep(found)
         found = discover(self.workspace, extra_paths=extra_paths, sessions_dir=sessions_dir)
         return self._transcripts.keep(found)
 
-    def place_of(self, source: str, path: str) -> str:
-        """Where on the disk a file of the index is, or was."""
+    def path_on_disk(self, source: str, path: str) -> str:
+        """The path on disk of an indexed file, which may be gone."""
         if source == "sessions" and self.sessions_dir is not None:
             return str(self.sessions_dir / path.removeprefix("sessions/"))
         return str(self.workspace / path)
 
     def find(self, path: str) -> SourceFile | None:
-        """The file of that path, if it is one of those that are indexed."""
+        """The file at that index path, if there is one."""
         from memslot_memory_core.sources.lookup import find
 
         file = find(self.workspace, path, extra_paths=self._settings.extra_paths, sessions_dir=self.sessions_dir)
         return file if file is None or self._transcripts.has(file) else None
 
     def may_hold(self, path: str) -> bool:
-        """Whether a file that is not there would be indexed under that path."""
+        """Whether a missing file would be indexed under that path."""
         from memslot_memory_core.sources.lookup import may_be_listed
 
         extra_paths, sessions_dir = self._settings.extra_paths, self.sessions_dir
         return may_be_listed(self.workspace, path, extra_paths=extra_paths, sessions_dir=sessions_dir)
 
     def coverage(self) -> Callable[[str, str], bool]:
-        """Tells of a source and a path in the index whether these settings name it, be it there or not."""
+        """A predicate on source and path: whether these settings include it, existing or not."""
         from memslot_memory_core.sources.lookup import coverage
 
         return coverage(self.workspace, extra_paths=self._settings.extra_paths, sessions_dir=self.sessions_dir)
 
     def stamps(self) -> set[tuple[str, str, str]]:
-        """Source, path and stamp of every file that is there."""
+        """Source, path and stamp of every file."""
         return {(file.source, file.path, file.stamp) for file in self.discover().files}
 
     def grew_enough(self, file: SourceFile, row: IndexedFile) -> bool:
-        """Whether a transcript has so much more to say that it is worth reading; any change of a note is."""
+        """Whether a transcript grew enough to be read again; notes always are."""
         if file.source != "sessions":
             return True
         from memslot_memory_core.sources.transcripts import Resume, growth
@@ -130,10 +129,10 @@ class Sources:
 
     def prepare(
         self, file: SourceFile, row: IndexedFile | None, *, anew: bool = False
-    ) -> Sequence[Prepared] | Unchanged | None:
-        """The file's new content in one or more parts; None when it is gone. Raises OSError for one it may not read.
+    ) -> Sequence[PreparedFile] | Unchanged | None:
+        """The file's new content in one or more parts; None if it is gone. Raises OSError if unreadable.
 
-        `anew`: also what the index has already.
+        `anew` includes what is indexed already.
         """
         from memslot_memory_core.index.file_preparation import prepare_note, prepare_transcript
 

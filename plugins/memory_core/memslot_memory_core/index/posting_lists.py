@@ -1,8 +1,7 @@
-"""BM25 of every row that holds a word of a query, from the keyword index's own lists.
+"""BM25 of all matching rows, from FTS5's posting lists.
 
-FTS5 spends most of its time on scoring: it looks up the length of each row that matches, one by one. Here the lengths
-are kept in memory, the lists are read whole, and all rows are scored in one go: a third of the time, and the scores
-of any other rows that somebody asks for are there as well.
+FTS5 spends most of its time looking up the length of each matching row. Here lengths are cached, posting lists are read
+whole, and all rows are scored at once: a third of the time, and the score of any other row is known as well.
 """
 
 from __future__ import annotations
@@ -21,17 +20,17 @@ from memslot_memory_core.index.bm25 import CEILING, K1, B
 if TYPE_CHECKING:
     import apsw
 
-    from memslot_memory_core.index.bm25 import Weighed
+    from memslot_memory_core.index.bm25 import WeighedQuery
 
 _OFTEN = 2
-"""So many searches of a large table come before its lengths are read: a process that asks once is not to pay."""
+"""Searches of a large table before its lengths are loaded, so that a one-off process doesn't pay for it."""
 _SMALL = 2_000
 _PLAIN_ENTRIES = 20_000
-"""Up to here plain Python takes less time than importing numpy."""
+"""Below this, plain Python is faster than importing numpy."""
 
 
-class Lengths:
-    """How many words each row of a table has, by id. As ids only grow and no row changes, only new ones are read."""
+class RowLengths:
+    """Token counts of a table's rows, by id. Ids only grow and rows never change, so only new ones are read."""
 
     def __init__(self) -> None:
         self.words = array("I")
@@ -55,7 +54,7 @@ class Lengths:
 
 
 def _number(record: bytes) -> int:
-    """A number as FTS5 writes it: seven bits a byte."""
+    """Decode an FTS5 varint."""
     value = 0
     for byte in record:
         value = value << 7 | byte & 0x7F
@@ -64,18 +63,18 @@ def _number(record: bytes) -> int:
     return value
 
 
-_known: WeakKeyDictionary[apsw.Connection, dict[str, Lengths]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[apsw.Connection, dict[str, RowLengths]] = WeakKeyDictionary()
 _lock = threading.Lock()
 
 
-class ListedScores:
-    """The BM25 score of each row that holds any of the words."""
+class PostingScores:
+    """The BM25 score of each row with any of the words."""
 
     def __init__(self, scores: Mapping[int, float]) -> None:
         self._scores = scores
 
     def best(self, limit: int) -> tuple[tuple[int, float], ...]:
-        """The best rows, best first; of equals the smaller id."""
+        """The best rows, best first; ties by smaller id."""
         from heapq import nsmallest
 
         return tuple(nsmallest(limit, self._scores.items(), key=lambda hit: (-hit[1], hit[0])))
@@ -84,8 +83,8 @@ class ListedScores:
         return {rowid: self._scores.get(rowid, 0.0) for rowid in rowids}
 
 
-class ArrayScores:
-    """The same, with numpy: a score for each id up to the largest."""
+class NumpyPostingScores:
+    """The same with numpy: an array of scores indexed by id."""
 
     def __init__(self, scores: Any) -> None:
         self._scores = scores
@@ -107,13 +106,13 @@ class ArrayScores:
         return dict.fromkeys(rowids, 0.0) | dict(zip(known, self._scores[known].tolist(), strict=True))
 
 
-def score_listed(db: apsw.Connection, table: str, query: Weighed) -> ListedScores | ArrayScores | None:
-    """All scores; None where reading the lengths of the rows is not worth it yet."""
+def score_postings(db: apsw.Connection, table: str, query: WeighedQuery) -> PostingScores | NumpyPostingScores | None:
+    """All scores; None if loading the row lengths is not worth it yet."""
     import apsw
 
-    if db.txn_state("main") == apsw.SQLITE_TXN_WRITE:  # what is not committed may be rolled back
+    if db.txn_state("main") == apsw.SQLITE_TXN_WRITE:  # uncommitted rows may be rolled back
         return None
-    lengths = _recall(db, table)
+    lengths = _lengths_of(db, table)
     lengths.searches += 1
     if query.rows > _SMALL and lengths.searches <= _OFTEN:
         return None
@@ -121,23 +120,23 @@ def score_listed(db: apsw.Connection, table: str, query: Weighed) -> ListedScore
     entries = sum(query.frequency.values())
     if "numpy" in sys.modules or entries > _PLAIN_ENTRIES:
         return _with_numpy(db, table, query, lengths)
-    return _plainly(db, table, query, lengths.words)
+    return _with_python(db, table, query, lengths.words)
 
 
-def _recall(db: apsw.Connection, table: str) -> Lengths:
+def _lengths_of(db: apsw.Connection, table: str) -> RowLengths:
     with _lock:
         tables = _known.setdefault(db, {})
         if table not in tables:
-            # In the connection's own temporary space, as this connection may not be allowed to write.
+            # A temp table, as this connection may be read-only.
             made = f"temp.{table}_lists USING fts5vocab(main, {table}, instance)"
             db.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS {made}")
-            tables[table] = Lengths()
+            tables[table] = RowLengths()
         return tables[table]
 
 
-def _lists(db: apsw.Connection, table: str, query: Weighed) -> Iterator[tuple[str, str]]:
-    """For each stem the ids of the rows that hold it, as often as they do, with commas."""
-    # One long text is read in half the time that a row for each takes.
+def _postings(db: apsw.Connection, table: str, query: WeighedQuery) -> Iterator[tuple[str, str]]:
+    """Per stem, the ids of its rows, one per occurrence, comma-separated."""
+    # One long string is read twice as fast as a row per posting.
     one = f"SELECT group_concat(doc) FROM temp.{table}_lists WHERE term = ?"
     many = "SELECT group_concat(doc) FROM (SELECT doc FROM ({}) ORDER BY doc)"
     each = f"SELECT doc FROM temp.{table}_lists WHERE term = ?"
@@ -149,27 +148,27 @@ def _lists(db: apsw.Connection, table: str, query: Weighed) -> Iterator[tuple[st
             yield stem, listed
 
 
-def _plainly(db: apsw.Connection, table: str, query: Weighed, lengths: Sequence[int]) -> ListedScores:
+def _with_python(db: apsw.Connection, table: str, query: WeighedQuery, lengths: Sequence[int]) -> PostingScores:
     scores: dict[int, float] = {}
     least, slope = K1 * (1 - B), K1 * B / query.mean_length
-    for stem, listed in _lists(db, table, query):
+    for stem, listed in _postings(db, table, query):
         weight = CEILING * query.idf[stem]
         for rowid, count in Counter(map(int, listed.split(","))).items():
             usual = least + slope * lengths[rowid]
             scores[rowid] = scores.get(rowid, 0.0) + weight * count / (count + usual)
-    return ListedScores(scores)
+    return PostingScores(scores)
 
 
-def _with_numpy(db: apsw.Connection, table: str, query: Weighed, lengths: Lengths) -> ArrayScores:
+def _with_numpy(db: apsw.Connection, table: str, query: WeighedQuery, lengths: RowLengths) -> NumpyPostingScores:
     import numpy
 
-    held = dict(_lists(db, table, query))
+    held = dict(_postings(db, table, query))
     if not held:
-        return ArrayScores(numpy.zeros(1))
+        return NumpyPostingScores(numpy.zeros(1))
     stems, lists = list(held), list(held.values())
     entries = numpy.fromstring(",".join(lists), dtype=numpy.int64, sep=",")
     sizes = [listed.count(",") + 1 for listed in lists]
-    # A list is in order: the entries of a row stand side by side.
+    # Postings are sorted, so a row's entries are adjacent.
     is_first = numpy.empty(len(entries), dtype=bool)
     numpy.not_equal(entries[1:], entries[:-1], out=is_first[1:])
     is_first[[0, *accumulate(sizes[:-1])]] = True
@@ -179,4 +178,4 @@ def _with_numpy(db: apsw.Connection, table: str, query: Weighed, lengths: Length
     rows = entries[first]
     words = lengths.as_array()
     usual = K1 * (1 - B) + K1 * B / query.mean_length * words[rows]
-    return ArrayScores(numpy.bincount(rows, weights * counts / (counts + usual), minlength=len(words)))
+    return NumpyPostingScores(numpy.bincount(rows, weights * counts / (counts + usual), minlength=len(words)))

@@ -1,4 +1,4 @@
-"""A sample of an index's vectors, from which a search learns what is usual in it."""
+"""A sample of an index's vectors, from which a search estimates the noise of its scores."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from memslot_memory_core.index.part_vectors import Matrix, Row
 
 _GROWTH = 1.2
-"""A sample serves until the index has grown or shrunk by so much."""
+"""A sample is reused until the index has grown or shrunk by this factor."""
 
 
 @dataclass(frozen=True, eq=False)
 class IndexSample:
-    """Vectors of chunks, of parts of chunks and of the user's lines, and what is usual among them."""
+    """Sampled vectors of chunks, parts and user lines, and their statistics."""
 
     scale: MeaningScale
     chunks: Matrix
@@ -34,14 +34,14 @@ class IndexSample:
     has_background: bool
 
     def noises(self, focused: Row) -> tuple[Noise, Noise, Noise] | None:
-        """The noise of chunks, parts and lines for a query; None where too little is known."""
+        """The noise of chunks, parts and lines for a query; None if the sample is too small."""
         found = tuple(self.scale.noise(focused, each) for each in (self.chunks, self.parts, self.turns))
         chunks, parts, turns = found
         return None if chunks is None or parts is None or turns is None else (chunks, parts, turns)
 
 
 class Samples:
-    """Keeps the sample of the generation that was searched last."""
+    """Caches the sample of the generation searched last."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -96,7 +96,7 @@ def _ids(db: apsw.Connection, table: str) -> list[int]:
     first, last = (int(db.execute(f"SELECT coalesce({end}(id), 0) FROM {table}").get) for end in ("min", "max"))
     if last - first < 2 * SAMPLE_SIZE:
         return [number for (number,) in db.execute(f"SELECT id FROM {table} WHERE {where} ORDER BY id")]
-    # Each is looked for up to where the next one is: while an index is filled, most rows may have no vector yet.
+    # Search each interval separately: while an index is being filled, most rows may lack a vector.
     ends = [first + (last + 1 - first) * place // SAMPLE_SIZE for place in range(SAMPLE_SIZE + 1)]
     sql = f"SELECT id FROM {table} WHERE id >= ? AND id < ? AND {where} ORDER BY id LIMIT 1"
     found = (db.execute(sql, limits).get for limits in pairwise(ends))
@@ -109,13 +109,13 @@ def _vectors(db: apsw.Connection, table: str, ids: list[int]) -> list[bytes]:
 
 
 def _part_vectors(db: apsw.Connection, table: str, chunks: list[int]) -> list[bytes]:
-    """Of each chunk one part, or two where there are few chunks."""
+    """One part per chunk, or two if there are few chunks."""
     from memslot.retrieval import SAMPLE_SIZE
 
     each = 1 + SAMPLE_SIZE // max(1, len(chunks))
     sql = (
         f"SELECT vector FROM embeddings WHERE id IN (SELECT embedding_id FROM {table} WHERE chunk_id = ?) "
-        f"ORDER BY text_hash LIMIT {each}"  # ids depend on the order in which texts were embedded
+        f"ORDER BY text_hash LIMIT {each}"  # ids depend on embedding order
     )
     return [blob for number in chunks for (blob,) in db.execute(sql, (number,)) if blob]
 

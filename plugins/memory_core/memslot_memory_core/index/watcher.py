@@ -1,4 +1,4 @@
-"""Tells where notes or transcripts change on disk, so that a sync follows by itself and looks only there."""
+"""Watches notes and transcripts, so that changes trigger a sync of the changed paths."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ logger = logging.getLogger("memslot.plugin.memory-core")
 
 _SUFFIXES = (*MARKDOWN, *TRANSCRIPT)
 _STEP_MS = 250
-"""How often to ask the system what it has noticed: a search that comes before all is quiet can then name it."""
+"""Poll interval for events, short enough that a search can run pending changes before the debounce ends."""
 _LONGEST_WAIT = 10
-"""Times the step: what goes on without pause is told all the same."""
+"""Multiple of the step: continuous changes are still reported."""
 _RETRY_SECONDS = 5.0
-_LOOK_SECONDS = 1.0
-"""How often to see whether there are other folders to watch."""
+_RESCAN_SECONDS = 1.0
+"""How often to check for other folders to watch."""
 
 
 @dataclass(frozen=True)
 class WatchedFolders:
-    """Folders of which only the files count, and folders with everything below them."""
+    """Folders to watch, flat and recursive."""
 
     flat: Sequence[Path]
     deep: Sequence[Path]
@@ -35,12 +35,12 @@ class WatchedFolders:
     def of(
         cls, workspace: Path, extra_paths: Sequence[str | ExtraPathLike], sessions_dir: Path | None
     ) -> WatchedFolders:
-        """Where the notes and transcripts of these settings are."""
+        """The folders of the configured notes and transcripts."""
         flat, deep = [workspace], [workspace / "memory"]
         for extra in extra_paths:
             text = extra if isinstance(extra, str) else extra.path
             path = workspace / os.path.expanduser(text)  # noqa: PTH111 (Path raises for a user who is not there)
-            # A dot alone says nothing: folders are called `vault.v2`, and even `notes.md`.
+            # A dot doesn't tell: folders are named `vault.v2`, and even `notes.md`.
             is_note = path.name.lower().endswith(MARKDOWN) and _number(path) is None
             (flat if is_note else deep).append(path.parent if is_note else path)
         if sessions_dir is not None:
@@ -51,7 +51,7 @@ class WatchedFolders:
         return WatchedFolders([f for f in self.flat if _number(f)], [f for f in self.deep if _number(f)])
 
     def numbers(self) -> list[int | None]:
-        """Tells these folders from others of the same names."""
+        """Inodes, to notice replaced folders."""
         return [_number(folder) for folder in (*self.flat, *self.deep)]
 
 
@@ -60,21 +60,21 @@ def _number(folder: Path) -> int | None:
         status = folder.stat()
     except OSError:
         return None
-    # Where a file system has no numbers for its folders, all have this one.
+    # Used on file systems without inode numbers.
     return (status.st_ino or 1) if stat.S_ISDIR(status.st_mode) else None
 
 
 def _may_be_folder(path: Path, below: bool) -> bool:
-    """It may be one that was moved here with notes in it, `memory` itself, or one that is gone with its notes.
+    """Whether a path may be a folder: moved here with notes in it, `memory` itself, or deleted with its notes.
 
-    What is gone does not tell what it was. It matters where folders have notes in them; elsewhere it is the
-    temporary file of somebody who is writing.
+    A deleted path doesn't tell what it was. It matters where folders contain notes; elsewhere it is an editor's
+    temporary file.
     """
     return not path.suffix or path.is_dir() or (below and not os.path.lexists(path))
 
 
 def _must_poll() -> bool:
-    """Whether the system is one that does not notify, or somebody has said so, in the way that watchfiles knows."""
+    """Whether to poll: on WSL, or if WATCHFILES_FORCE_POLLING says so, as in watchfiles."""
     said = os.environ.get("WATCHFILES_FORCE_POLLING", "").lower()
     if said:
         return said not in ("false", "disable", "disabled")
@@ -82,10 +82,9 @@ def _must_poll() -> bool:
 
 
 class Watcher:
-    """Calls back soon after each change, with the paths, or with None where it cannot name them all.
+    """Calls back after each change with the paths, or with None if they are not all known.
 
-    It cannot when a watch has just begun, after an error, and where the system does not notify: then it looks again
-    and again at times, and might take two changes for one.
+    They are not known when a watch has just started, after an error, and while polling, which may merge two changes.
     """
 
     def __init__(
@@ -102,7 +101,7 @@ class Watcher:
 
     @property
     def is_sure(self) -> bool:
-        """Whether it will name whatever changes from now on."""
+        """Whether all changes from now on will be reported."""
         return len(self._begun) == 2 and not self.is_polling
 
     def start(self) -> None:
@@ -120,7 +119,7 @@ class Watcher:
     def _run(self) -> None:
         while not self._stop.is_set():
             self._restart.clear()
-            if self._stop.is_set():  # it may have come between the two lines above
+            if self._stop.is_set():  # close() may have run between the two lines above
                 return
             wanted = self._folders()
             numbers, folders = wanted.numbers(), wanted.existing()
@@ -135,10 +134,10 @@ class Watcher:
             deep.join(2.0)
 
     def _watch(self, folders: Sequence[Path], below: bool, numbers: Sequence[int | None]) -> None:
-        """Until told to stop, or until the folders to watch are others."""
+        """Watch until stopped, or until the set of folders changes."""
         if not folders:
             self._begun.add(below)
-            while not self._restart.wait(_LOOK_SECONDS):
+            while not self._restart.wait(_RESCAN_SECONDS):
                 self._look_for_others(numbers)
             return
         import watchfiles
@@ -152,7 +151,7 @@ class Watcher:
                     step=self._step_ms,
                     debounce=self._step_ms * _LONGEST_WAIT,
                     stop_event=self._restart,
-                    rust_timeout=int(_LOOK_SECONDS * 1000),
+                    rust_timeout=int(_RESCAN_SECONDS * 1000),
                     yield_on_timeout=True,
                     raise_interrupt=False,
                     force_polling=self.is_polling,
@@ -160,10 +159,10 @@ class Watcher:
                     ignore_permission_denied=True,
                 ):
                     if is_new:
-                        # What has changed before this watch began, nobody has told.
+                        # Changes before this watch started went unreported.
                         is_new = False
                         self._begun.add(below)
-                        self._tell(None)
+                        self._notify(None)
                     elif changes:
                         self._report([path for _, path in changes], below)
                     self._look_for_others(numbers)
@@ -171,8 +170,8 @@ class Watcher:
             except (OSError, RuntimeError) as error:
                 self._begun.discard(below)
                 if is_new and not self.is_polling:
-                    # Too many watches, a network drive, a folder that has just gone: polling works on all but the last.
-                    logger.info("watching by polling, since the system does not notify: %s", error)
+                    # Too many watches, a network drive, a deleted folder: polling works for all but the last.
+                    logger.info("polling for changes, as native file events failed: %s", error)
                     self.is_polling = True
                 if self._restart.wait(_RETRY_SECONDS if not any(f.is_dir() for f in folders) else 0.2):
                     return
@@ -180,15 +179,15 @@ class Watcher:
     def _report(self, paths: Sequence[str], below: bool) -> None:
         told = {path for path in paths if path.lower().endswith(_SUFFIXES) or _may_be_folder(Path(path), below)}
         if told:
-            self._tell(None if self.is_polling else told)
+            self._notify(None if self.is_polling else told)
 
     def _look_for_others(self, numbers: Sequence[int | None]) -> None:
-        """A folder that was made, deleted or replaced is to be watched, or no longer: `memory`, an extra path."""
+        """Check for watched folders that were created, deleted or replaced."""
         if self._folders().numbers() != numbers:
             self._restart.set()
 
-    def _tell(self, paths: Collection[str] | None) -> None:
+    def _notify(self, paths: Collection[str] | None) -> None:
         try:
             self._on_change(paths)
         except Exception:
-            logger.exception("what follows a change on disk failed")
+            logger.exception("handling a change on disk failed")

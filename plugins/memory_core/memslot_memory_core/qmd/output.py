@@ -1,4 +1,4 @@
-"""Reads what `qmd … --json` prints."""
+"""Parses the output of `qmd … --json` into hits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CUT = "..."
 
 @dataclass(frozen=True)
 class Row:
-    """One result: the file in its collection, the first line of the text, and how many lines it stands for."""
+    """One result: file, collection, text, its first line and line count."""
 
     collection: str
     path: str
@@ -35,25 +35,25 @@ class Row:
 
 
 def read_rows(stdout: str) -> list[Row]:
-    """The results; raises QmdError where there is nothing of the expected shape."""
-    if stdout.lstrip().startswith("No results found"):  # what QMD before 1.0 says, with --json too
+    """Parse the results; raises QmdError for unexpected output."""
+    if stdout.lstrip().startswith("No results found"):  # printed by QMD before 1.0, even with --json
         return []
     if not stdout.strip():
-        raise QmdError("QMD printed nothing where results were expected")
+        raise QmdError("QMD printed no results")
     for value in _lists(stdout):
         if all(isinstance(item, dict) for item in value):
             return [_row(item) for item in value]
-    raise QmdError("QMD printed something that is not a list of results in JSON")
+    raise QmdError("QMD did not print a JSON list of results")
 
 
 def missing_vectors(stderr: str) -> tuple[int, int] | None:
-    """How many documents have no vectors yet, and how many in a hundred, if QMD warns of any."""
+    """Number and percentage of documents without vectors, if QMD warns about them."""
     found = _MISSING_VECTORS.search(stderr)
     return (int(found[1]), int(found[2])) if found else None
 
 
 def _lists(text: str) -> Iterator[list[Any]]:
-    """Every JSON list that begins a line: warnings may come before and after it."""
+    """Every JSON list that starts a line; there may be warnings around it."""
     decoder = json.JSONDecoder()
     for match in re.finditer(r"^\s*\[", text, re.MULTILINE):
         try:
@@ -93,7 +93,7 @@ def make_hits(
     snippet_chars: int,
     total_chars: int,
 ) -> tuple[list[MemoryHit], int]:
-    """The best hits in QMD's order, and how many results named a file that is none of ours."""
+    """The best hits in QMD's order, and how many results were outside our collections."""
     by_name = {collection.name: collection for collection in collections}
     hits: list[MemoryHit] = []
     dropped, left = 0, total_chars
@@ -124,7 +124,7 @@ def make_hits(
 
 
 def _lines(row: Row, file: Path) -> tuple[int | None, list[str]]:
-    """The result's lines without blank ones around them, and the number of the first."""
+    """The result's lines, stripped of surrounding blank ones, and the number of the first."""
     text = _whole(row, file) if row.is_cut and row.start_line is not None else row.text
     lines = [line.removesuffix("\r") for line in text.removeprefix("\ufeff").split("\n")]
     while lines and not lines[-1].strip():
@@ -134,7 +134,7 @@ def _lines(row: Row, file: Path) -> tuple[int | None, list[str]]:
 
 
 def _whole(row: Row, file: Path) -> str:
-    """The lines that QMD cut short (it shows 300 characters), if the file still begins them like that."""
+    """The full lines that QMD truncated to 300 characters, if the file still matches."""
     shown = row.text.removesuffix("...")
     lines = (read_regular(file) or b"").decode("utf-8", errors="replace").split("\n")
     first = (row.start_line or 1) - 1

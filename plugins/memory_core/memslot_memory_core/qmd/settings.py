@@ -1,4 +1,4 @@
-"""`memory.qmd` as this package uses it: seconds instead of texts, folders instead of spellings."""
+"""`memory.qmd` parsed: durations as seconds, resolved folders, and the chat scope."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ScopeRule:
 
 @dataclass(frozen=True)
 class Scope:
-    """In which chats QMD answers; the first rule that matches decides."""
+    """Chats in which QMD may answer; the first matching rule decides."""
 
     default: Action = "deny"
     rules: Sequence[ScopeRule] = (ScopeRule("allow", chat_type="direct"),)
@@ -35,7 +35,7 @@ class Scope:
 
 @dataclass(frozen=True)
 class ExtraPath:
-    """A file or folder that the person wants indexed as well."""
+    """An additional file or folder to index."""
 
     path: str
     pattern: str | None = None
@@ -44,7 +44,7 @@ class ExtraPath:
 
 @dataclass(frozen=True)
 class QmdSettings:
-    """Everything that `memory.qmd` says."""
+    """All settings in `memory.qmd`."""
 
     command: str = "qmd"
     mode: SearchMode = "search"
@@ -99,8 +99,8 @@ def settings_from(qmd: Any) -> QmdSettings:
     )
 
 
-def allowed(scope: Scope, session: Session | None) -> bool:
-    """Whether QMD may answer there; without a session it is the person themselves who asks."""
+def is_allowed(scope: Scope, session: Session | None) -> bool:
+    """Whether QMD may answer in this chat; always without a session, as on the command line."""
     if session is None:
         return True
     for rule in scope.rules:
@@ -110,7 +110,7 @@ def allowed(scope: Scope, session: Session | None) -> bool:
 
 
 def _matches(rule: ScopeRule, session: Session) -> bool:
-    """Whether every condition that the rule names holds; a rule without any always matches."""
+    """Whether all conditions of the rule hold; a rule without conditions always matches."""
     agent = f"agent:{session.agent_id}:"
     key = session.id.removeprefix(agent)
     if rule.chat_type is not None and rule.chat_type != session.chat_type:

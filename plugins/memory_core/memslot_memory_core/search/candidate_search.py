@@ -1,4 +1,4 @@
-"""Gathers what may answer a query: the best of each leg, and for all of them the exact score of both."""
+"""Candidate search: the best rows of each leg, with exact scores from both."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from memslot.retrieval import QueryTerms, chance
 
 from memslot_memory_core.index import keywords
-from memslot_memory_core.index.bm25 import Weighed
+from memslot_memory_core.index.bm25 import WeighedQuery
 from memslot_memory_core.index.keywords import Scores
 from memslot_memory_core.index.part_vectors import best_parts
 from memslot_memory_core.index.store import Snapshot
@@ -27,13 +27,13 @@ _MOST_TURNS = 2000
 _WIDER = 4
 _MOST_VISIBLE = 500
 _COMPARED = 72
-"""Chunks whose parts are compared byte by byte."""
+"""Chunks whose parts are rescored with int8 vectors."""
 _USUAL_PARTS = 8
 
 
 @dataclass(frozen=True, eq=False)
-class Meaning:
-    """A query's vector, focused for one index, and its noise among chunks, parts of chunks and the user's lines."""
+class VectorQuery:
+    """A query's vector, centered for one index, and its noise among chunks, parts and user lines."""
 
     vector: Row
     chunks: Noise
@@ -43,43 +43,43 @@ class Meaning:
 
 @dataclass(frozen=True)
 class Shortlist:
-    """How to pick the candidates that are read: the best `most`, by BM25 and z."""
+    """How to select the candidates to read: the best `most`, by BM25 and z."""
 
     rate: Callable[[float, float | None], float]
     most: int
 
 
 @dataclass(frozen=True)
-class Gathered:
-    """The candidates in no order, the weight of the query's terms, and why vectors are searched the slow way, if so."""
+class CandidateSet:
+    """Unordered candidates, the weighed query, and why a slower vector engine was used, if so."""
 
     candidates: Sequence[Candidate]
-    weighed: Weighed
+    weighed: WeighedQuery
     engine_reason: str | None = None
 
 
 @dataclass
-class _Legs:
-    """What is known of rows so far, by id: BM25, cosine, best part and number of parts."""
+class _LegScores:
+    """Scores so far, by row id: BM25, cosine, best part and number of parts."""
 
     r: dict[int, float]
     cosine: dict[int, float]
     parts: dict[int, tuple[float, int]]
 
-    def z(self, number: int, meaning: Meaning | None) -> float | None:
-        """By how much a chunk stands out: the whole of it, or its best part less what chance gives so many."""
-        if meaning is None:
+    def z(self, number: int, vector_query: VectorQuery | None) -> float | None:
+        """A chunk's z-score: its own, or its best part's corrected for the number of parts."""
+        if vector_query is None:
             return None
         found = []
         if number in self.cosine:
-            found.append(meaning.chunks.z(self.cosine[number]))
+            found.append(vector_query.chunks.z(self.cosine[number]))
         if number in self.parts:
             part, count = self.parts[number]
-            found.append(meaning.parts.z(part) - chance(count))
+            found.append(vector_query.parts.z(part) - chance(count))
         return max(found, default=None)
 
 
-class Gathering:
+class CandidateSearch:
     """One query against one snapshot."""
 
     def __init__(
@@ -87,8 +87,8 @@ class Gathering:
         snapshot: Snapshot,
         vectors: VectorTables,
         terms: QueryTerms,
-        weighed: Weighed,
-        meaning: Meaning | None,
+        weighed: WeighedQuery,
+        vector_query: VectorQuery | None,
         *,
         pool: int,
         private: bool,
@@ -96,15 +96,15 @@ class Gathering:
         with_words: bool = True,
         keep: Shortlist | None = None,
     ) -> None:
-        """`covers` says of a source and a path whether the settings of this search name that file."""
+        """`covers(source, path)` says whether the settings include that file."""
         self._db = snapshot.db
         self._generation = snapshot.generation
         self._tables = snapshot.generation.tables
         self._vectors = vectors
         self._terms = terms
         self._weighed = weighed
-        self._meaning = meaning
-        self._query_vector = None if meaning is None else meaning.vector.astype("<f4").tobytes()
+        self._vector_query = vector_query
+        self._query_vector = None if vector_query is None else vector_query.vector.astype("<f4").tobytes()
         self._pool = pool
         self._private = private
         self._covers = covers
@@ -113,17 +113,17 @@ class Gathering:
         self._engines: dict[Kind, VectorEngine] = {}
         self._engine_reason: str | None = None
 
-    def run(self) -> Gathered:
-        said = keywords.ask(self._db, self._tables.words, self._weighed, read=self._read)
-        found = _Legs(*self._ask_both("chunks", said, self._pool), {})
-        turns = self._ask_turns(self._pool)
+    def run(self) -> CandidateSet:
+        said = keywords.score_query(self._db, self._tables.words, self._weighed, read=self._read)
+        found = _LegScores(*self._search_legs("chunks", said, self._pool), {})
+        turns = self._search_turns(self._pool)
         distances = self._compare_parts()
         ids = {*found.r, *found.cosine, *distances.nearest(self._pool)} if distances else {*found.r, *found.cosine}
         ids.update(turns.chunks if turns else ())
         if self._keep is not None and self._private and turns is None:
             self._complete(ids, said, found)
             if distances is not None:
-                # Their bits tell which are worth comparing byte by byte.
+                # Estimate by bits which are worth rescoring.
                 found.parts = self._estimated(distances, ids)
                 ids = set(self._best(ids, found, self._keep, _COMPARED))
                 found.parts = self._best_parts(ids)
@@ -131,9 +131,9 @@ class Gathering:
         else:
             rows = self._rows(ids)
             if not self._private and len(rows) < self._pool:
-                # Where others listen in some rows do not count: look further down, and at the first of those that do.
+                # Private rows were filtered out: widen the search, and add the first visible rows.
                 wider = self._pool * _WIDER
-                found = _Legs(*self._ask_both("chunks", said, wider), {})
+                found = _LegScores(*self._search_legs("chunks", said, wider), {})
                 nearest = distances.nearest(wider) if distances else ()
                 rows = self._rows({*found.r, *found.cosine, *nearest, *self._visible()})
             self._complete(rows, said, found)
@@ -148,7 +148,7 @@ class Gathering:
                 end,
                 text,
                 text_r=found.r[number],
-                z=found.z(number, self._meaning),
+                z=found.z(number, self._vector_query),
                 cosine=found.cosine.get(number),
                 part=found.parts[number][0] if number in found.parts else None,
                 time=time,
@@ -156,36 +156,36 @@ class Gathering:
             )
             for number, path, source, start, end, text, time in rows.values()
         ]
-        return Gathered(candidates, self._weighed, self._engine_reason)
+        return CandidateSet(candidates, self._weighed, self._engine_reason)
 
-    def _best(self, ids: Iterable[int], found: _Legs, keep: Shortlist, most: int) -> list[int]:
-        rated = sorted((-keep.rate(found.r[number], found.z(number, self._meaning)), number) for number in ids)
+    def _best(self, ids: Iterable[int], found: _LegScores, keep: Shortlist, most: int) -> list[int]:
+        rated = sorted((-keep.rate(found.r[number], found.z(number, self._vector_query)), number) for number in ids)
         return [number for _, number in rated[: max(most, keep.most)]]
 
-    def _complete(self, ids: Iterable[int], said: Scores, found: _Legs) -> None:
-        """Give each of these rows the scores of the legs that did not find it."""
+    def _complete(self, ids: Iterable[int], said: Scores, found: _LegScores) -> None:
+        """Add the scores of legs that did not find these rows."""
         found.r |= said.of([number for number in ids if number not in found.r])
         found.cosine |= self._cosines("chunks", [number for number in ids if number not in found.cosine])
 
-    def _ask_both(self, kind: Kind, said: Scores, limit: int) -> tuple[dict[int, float], dict[int, float]]:
+    def _search_legs(self, kind: Kind, said: Scores, limit: int) -> tuple[dict[int, float], dict[int, float]]:
         """The best rows of each leg: BM25 by id, and cosine by id."""
         with_words = self._with_words or self._query_vector is None
         return dict(said.best(limit)) if with_words else {}, self._nearest(kind, limit)
 
     def _compare_parts(self) -> PartDistances | None:
-        if self._meaning is None or not self._generation.part_vectors:
+        if self._vector_query is None or not self._generation.part_vectors:
             return None
-        finder = self._vectors.part_finder(self._generation)
-        return finder.compare(self._db, self._generation, self._meaning.vector)
+        finder = self._vectors.part_index(self._generation)
+        return finder.compare(self._db, self._generation, self._vector_query.vector)
 
     @staticmethod
     def _estimated(distances: PartDistances, ids: Collection[int]) -> dict[int, tuple[float, int]]:
         return {number: (cosine, _USUAL_PARTS) for number, cosine in distances.cosines(list(ids)).items()}
 
     def _best_parts(self, ids: Collection[int]) -> dict[int, tuple[float, int]]:
-        if self._meaning is None or not self._generation.part_vectors:
+        if self._vector_query is None or not self._generation.part_vectors:
             return {}
-        return best_parts(self._db, self._tables, self._meaning.vector, list(ids))
+        return best_parts(self._db, self._tables, self._vector_query.vector, list(ids))
 
     def _nearest(self, kind: Kind, limit: int) -> dict[int, float]:
         generation = self._generation
@@ -230,7 +230,7 @@ class Gathering:
         return {row[0]: row for row in rows if self._covers(row[2], row[1])}
 
     def _visible(self) -> list[int]:
-        """Chunks that anybody may see: all of them, where they are few."""
+        """Some chunks visible to everyone; all, if there are few."""
         rows = self._db.execute(
             f"SELECT c.id FROM {self._tables.files} f JOIN {self._tables.chunks} c ON c.file_id = f.id "
             "WHERE f.private = 0 AND f.source = 'memory' LIMIT ?",
@@ -240,13 +240,13 @@ class Gathering:
 
     # The user's own lines
 
-    def _ask_turns(self, limit: int) -> _Turns | None:
-        """Transcripts are also searched by what the user said, line by line."""
+    def _search_turns(self, limit: int) -> _Turns | None:
+        """Search the user lines of transcripts."""
         if not self._private or not self._generation.turns:
             return None
         weighed = keywords.weigh(self._db, self._tables.turn_words, self._terms)
-        said = keywords.ask(self._db, self._tables.turn_words, weighed)
-        r, cosine = self._ask_both("turns", said, limit)
+        said = keywords.score_query(self._db, self._tables.turn_words, weighed)
+        r, cosine = self._search_legs("turns", said, limit)
         chunks = self._db.execute(
             f"SELECT DISTINCT c.id FROM {self._tables.turns} t JOIN {self._tables.chunks} c "
             "ON c.file_id = t.file_id AND t.line BETWEEN c.start_line AND c.end_line "
@@ -256,7 +256,7 @@ class Gathering:
         return _Turns(weighed, said, [number for (number,) in chunks])
 
     def _user_lines(self, turns: _Turns | None, rows: Mapping[int, Any]) -> dict[int, tuple[UserLine, ...]]:
-        """How well each line of the user's fits, for every chunk of a transcript; all of them scored at once."""
+        """Scores of the user lines in each transcript chunk."""
         said: dict[int, list[int]] = {number: [] for number, row in rows.items() if row[2] == "sessions"}
         if turns is None or not said:
             return {}
@@ -269,11 +269,11 @@ class Gathering:
             said[chunk].append(turn)
         ids = list({turn for listed in said.values() for turn in listed})
         r = turns.said.of(ids)
-        meaning = self._meaning
+        vector_query = self._vector_query
         z = (
             {}
-            if meaning is None
-            else {turn: meaning.turns.z(each) for turn, each in self._cosines("turns", ids).items()}
+            if vector_query is None
+            else {turn: vector_query.turns.z(each) for turn, each in self._cosines("turns", ids).items()}
         )
         score = {turn: UserLine(turns.weighed.text_score(r[turn]), z.get(turn)) for turn in ids}
         return {chunk: tuple(score[turn] for turn in listed) for chunk, listed in said.items()}
@@ -281,8 +281,8 @@ class Gathering:
 
 @dataclass(frozen=True)
 class _Turns:
-    """The weight of the query's terms among the user's lines, and the chunks that the best of these are in."""
+    """The weighed query among user lines, their scores, and the chunks of the best."""
 
-    weighed: Weighed
+    weighed: WeighedQuery
     said: Scores
     chunks: Sequence[int]

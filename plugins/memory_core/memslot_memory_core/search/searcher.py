@@ -1,4 +1,4 @@
-"""Answers a query: embeds it, gathers candidates from one snapshot, ranks them, and says how it went."""
+"""Runs a search: embeds the query, finds candidates in one snapshot, ranks them, builds the outcome."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from memslot.retrieval import Matcher, QueryTerms, Weights, make_snippet
 
 from memslot_memory_core.index.generation import Generation
 from memslot_memory_core.index.identity import Identity
-from memslot_memory_core.index.index_metadata import Facts
+from memslot_memory_core.index.index_metadata import IndexMetadata
 from memslot_memory_core.index.keywords import weigh
 from memslot_memory_core.index.part_vectors import part_cosines, spread_over_lines
-from memslot_memory_core.index.rebuild import was_left
+from memslot_memory_core.index.rebuild import was_recently_replaced
 from memslot_memory_core.index.store import IndexFile, Snapshot
 from memslot_memory_core.index.tokenizer import FTS5, query_terms
 from memslot_memory_core.index.vector_sample import Samples
 from memslot_memory_core.search.candidate import ranking_query
-from memslot_memory_core.search.candidate_search import Gathered, Gathering, Meaning, Shortlist
+from memslot_memory_core.search.candidate_search import CandidateSearch, CandidateSet, Shortlist, VectorQuery
 from memslot_memory_core.search.ranking import Ranked, RankedChunk, RankingSettings, best_before_reading, rank
-from memslot_memory_core.search_output import age, counted
+from memslot_memory_core.search_output import age, pluralize
 
 if TYPE_CHECKING:
     from memslot import EmbeddingPipeline, MemorySearch, Selection
 
     from memslot_memory_core.embedder import EmbedderChoice
-    from memslot_memory_core.index.bm25 import Weighed
+    from memslot_memory_core.index.bm25 import WeighedQuery
     from memslot_memory_core.index.memory_sources import Sources
     from memslot_memory_core.index.part_vectors import Row
     from memslot_memory_core.index.vector_tables import VectorTables
@@ -37,9 +37,9 @@ _SMALLEST_POOL, _LARGEST_POOL = 60, 200
 _MOST_CHARS = 10_000
 _MOST_DROPPED = 50
 _WORDS_TELL = 0.7
-"""The share of the query's words from which on a line needs no other sign that it is to be shown."""
+"""A line with this share of the query's words is shown without further evidence."""
 _LINE_MEANING = 0.04
-"""The worth of one deviation of a line's meaning, where a line that holds all words is worth 1."""
+"""Weight of one standard deviation of a line's similarity; a line with all words weighs 1."""
 _REBUILD = "memslot memory index --force"
 _PROBE = "check it with: memslot embed probe"
 
@@ -54,7 +54,7 @@ class _VectorLeg:
 
 
 class Searcher:
-    """One agent's searches. Holds nothing but what makes the next one faster."""
+    """Searches one agent's index. Its only state is caches."""
 
     def __init__(
         self,
@@ -71,9 +71,9 @@ class Searcher:
         self._settings = settings
         self._samples = Samples()
         self._fitting: tuple[EmbeddingPipeline, tuple[str | None, int]] | None = None
-        """The last pipeline and the generation whose vectors can be compared."""
+        """The last pipeline, and the generation it is comparable with."""
         self.query_failure: str | None = None
-        """Why the last query could not be embedded, until one can."""
+        """Why the last query could not be embedded; None after a success."""
 
     def find(
         self,
@@ -87,9 +87,9 @@ class Searcher:
         without_vectors: str | None = None,
         snippet_chars: int | None = None,
     ) -> MemorySearchOutcome:
-        """What fits, best first. It names the legs that ran and says what did not, and why.
+        """Search; the outcome names the legs that ran, and why one did not.
 
-        `without_vectors` is a reason not to ask the provider now; `snippet_chars` the length of a snippet.
+        `without_vectors` is a reason not to call the provider now; `snippet_chars` the snippet length.
         """
         text = " ".join(query.replace("\0", " ").split())[:_MOST_CHARS]
         pipeline, selection = self._embedder.choose()
@@ -107,17 +107,19 @@ class Searcher:
             other_settings = self._other_settings(snapshot, pipeline)
             weighed = weigh(snapshot.db, generation.tables.words, terms)
             asked = ranking_query(text, terms, weighed)
-            meaning = None if leg.vector is None else self._meaning(snapshot, leg.vector)
-            if meaning is None and leg.vector is not None:
-                leg = _VectorLeg(why_not=_keywords_only("the index has too few texts yet to compare meanings"))
-            settings = self._ranking_settings(generation, meaning, wanted, min_score)
+            vector_query = None if leg.vector is None else self._vector_query(snapshot, leg.vector)
+            if vector_query is None and leg.vector is not None:
+                leg = _VectorLeg(why_not=_keywords_only("the index has too few texts yet for vector search"))
+            settings = self._ranking_settings(generation, vector_query, wanted, min_score)
             keep = None if explain else best_before_reading(asked, settings)
-            gathered = self._gather(snapshot, terms, weighed, meaning, settings, private=private, keep=keep)
-            ranked = rank(gathered.candidates, asked, settings)
+            found_set = self._search_candidates(
+                snapshot, terms, weighed, vector_query, settings, private=private, keep=keep
+            )
+            ranked = rank(found_set.candidates, asked, settings)
             matcher = Matcher(asked.terms, FTS5)
             limit = snippet_chars or self._settings.query.snippet_max_chars
             hits = [
-                _hit(each, matcher, self._line_scores(each, snapshot, meaning, limit), limit, explain)
+                _hit(each, matcher, self._line_scores(each, snapshot, vector_query, limit), limit, explain)
                 for each in ranked.results
             ]
         warning, action = _remarks(leg, hits, ranked, generation)
@@ -132,7 +134,7 @@ class Searcher:
             action=action,
             stale=stale,
             weak=ranked.weak,
-            explanation=_explanation(ranked, gathered, leg) if explain else None,
+            explanation=_explanation(ranked, found_set, leg) if explain else None,
         )
 
     # The query's vector
@@ -140,12 +142,12 @@ class Searcher:
     def _leg(
         self, text: str, pipeline: EmbeddingPipeline | None, selection: Selection, without_vectors: str | None
     ) -> _VectorLeg:
-        """The query's vector, asked for only where the index has something to compare it with."""
+        """Embed the query, if the index has vectors to compare it with."""
         if pipeline is None:
             return _VectorLeg(why_not=_keywords_only(selection.reason) if selection.requested != "none" else None)
         if without_vectors is not None:
             return _VectorLeg(why_not=_keywords_only(without_vectors), action=_PROBE)
-        if self._fitting is None or self._fitting[0] is not pipeline:  # else it is enough to look once more later
+        if self._fitting is None or self._fitting[0] is not pipeline:  # otherwise a later check is enough
             with self._index.snapshot() as snapshot:
                 lack = None if snapshot is None else self._unfit(snapshot, pipeline)
             if lack is not None:
@@ -157,11 +159,11 @@ class Searcher:
             return _VectorLeg(why_not=_keywords_only(str(error)), action=_PROBE)
         self.query_failure = None
         if pipeline.is_zero(row):
-            return _VectorLeg(why_not=_keywords_only("the provider finds nothing to embed in the query"))
+            return _VectorLeg(why_not=_keywords_only("the provider returned an all-zero vector for the query"))
         return _VectorLeg(row)
 
     def _unfit(self, snapshot: Snapshot, pipeline: EmbeddingPipeline) -> _VectorLeg | None:
-        """Why no vector of this pipeline can be compared with those of the index; None where it can."""
+        """Why this pipeline's vectors don't match the index; None if they do."""
         generation = snapshot.generation
         if not generation.chunks:
             return None
@@ -169,13 +171,13 @@ class Searcher:
             return None
         there = Identity.from_json(generation.identity)
         here = self._sources.identity_of(pipeline)
-        if there.provider is not None and not there.compares_with(here):
+        if there.provider is not None and not there.is_comparable(here):
             why = f"the index has vectors of {there.provider} ({there.model}), not of {here.provider} ({here.model})"
-            action = f"build it for {here.provider} with: {_REBUILD}; memslot memory status tells what that costs"
+            action = f"rebuild it for {here.provider} with: {_REBUILD}; memslot memory status shows the cost"
             return _VectorLeg(why_not=_keywords_only(why), action=action)
         if not generation.vectors:
             stopped = next(
-                (each for each in Facts(snapshot.db).problems() if each.startswith("embedding stopped")), None
+                (each for each in IndexMetadata(snapshot.db).problems() if each.startswith("embedding stopped")), None
             )
             why = "the index has no vectors yet" + (f", {stopped}" if stopped else "")
             return _VectorLeg(why_not=_keywords_only(why), action="memslot memory index")
@@ -184,46 +186,46 @@ class Searcher:
 
     @staticmethod
     def _with_gaps(leg: _VectorLeg, snapshot: Snapshot) -> _VectorLeg:
-        """The leg, with a word about chunks that still wait for their vector."""
+        """The leg, with a warning about chunks without a vector."""
         generation = snapshot.generation
         if generation.vectors >= generation.chunks:
             return leg
         waiting = f"SELECT count(*) FROM {generation.tables.chunks} WHERE embedding_id IS NULL"
         missing = int(snapshot.db.execute(waiting).get)
-        if not missing:  # the others have nothing in them that could be embedded
+        if not missing:  # the others have empty vectors
             return leg
         why = f"{missing} of {generation.chunks} chunks have no vector yet and are found by keywords only"
         return _VectorLeg(leg.vector, why, leg.action)
 
     def _other_settings(self, snapshot: Snapshot, pipeline: EmbeddingPipeline | None) -> str | None:
-        """A warning for an index that was rebuilt from these settings, and is not rebuilt back by itself."""
+        """A warning if the index was rebuilt with other settings and won't be rebuilt automatically."""
         there, here = Identity.from_json(snapshot.generation.identity), self._sources.identity_of(pipeline)
-        if there == here or not was_left(snapshot.db, snapshot.generation, here):
+        if there == here or not was_recently_replaced(snapshot.db, snapshot.generation, here):
             return None
         differences = "; ".join(there.differences(here))
         return f"the index was rebuilt with other settings less than a day ago ({differences})"
 
     # Candidates and their order
 
-    def _gather(
+    def _search_candidates(
         self,
         snapshot: Snapshot,
         terms: QueryTerms,
-        weighed: Weighed,
-        meaning: Meaning | None,
+        weighed: WeighedQuery,
+        vector_query: VectorQuery | None,
         settings: RankingSettings,
         *,
         private: bool,
         keep: Shortlist | None,
-    ) -> Gathered:
+    ) -> CandidateSet:
         hybrid = self._settings.query.hybrid
         pool = settings.max_results * hybrid.candidate_multiplier
-        return Gathering(
+        return CandidateSearch(
             snapshot,
             self._vectors,
             terms,
             weighed,
-            meaning,
+            vector_query,
             pool=min(max(pool, _SMALLEST_POOL), _LARGEST_POOL),
             private=private,
             covers=self._sources.coverage(),
@@ -231,24 +233,24 @@ class Searcher:
             keep=keep,
         ).run()
 
-    def _meaning(self, snapshot: Snapshot, vector: Row) -> Meaning | None:
-        """The query as it is compared with this index; None where too little is known to judge a cosine."""
+    def _vector_query(self, snapshot: Snapshot, vector: Row) -> VectorQuery | None:
+        """The query centered for this index; None if there is too little data to calibrate cosines."""
         sample = self._samples.of(snapshot)
         focused = sample.scale.focus(vector)
         noises = sample.noises(focused)
-        return None if noises is None else Meaning(focused, *noises)
+        return None if noises is None else VectorQuery(focused, *noises)
 
     def _ranking_settings(
-        self, generation: Generation, meaning: Meaning | None, wanted: int, min_score: float | None
+        self, generation: Generation, vector_query: VectorQuery | None, wanted: int, min_score: float | None
     ) -> RankingSettings:
         query = self._settings.query
         weights = Weights.of_settings(query.hybrid.vector_weight, query.hybrid.text_weight)
-        if meaning is not None and not query.hybrid.enabled:
+        if vector_query is not None and not query.hybrid.enabled:
             weights = Weights(0.0, 1.0)
-        elif meaning is None and not weights.words:
+        elif vector_query is None and not weights.words:
             weights = Weights(1.0, 0.0)
         compared = 0
-        if meaning is not None:
+        if vector_query is not None:
             compared = generation.vectors + generation.turn_vectors
         return RankingSettings(
             weights=weights,
@@ -265,16 +267,20 @@ class Searcher:
     # Results
 
     @staticmethod
-    def _line_scores(chunk: RankedChunk, snapshot: Snapshot, meaning: Meaning | None, limit: int) -> Sequence[float]:
-        """Which lines to show, where not all can be: those that hold the query's words, and those that mean it."""
+    def _line_scores(
+        chunk: RankedChunk, snapshot: Snapshot, vector_query: VectorQuery | None, limit: int
+    ) -> Sequence[float]:
+        """Scores of a chunk's lines, to select those to show: by words and by similarity."""
         found = chunk.candidate
         lines = found.text.split("\n")
         shares: Sequence[float] = chunk.evidence.lines if chunk.evidence is not None else [0.0] * len(lines)
-        if len(found.text) <= limit or meaning is None or found.part is None or max(shares) >= _WORDS_TELL:
+        if len(found.text) <= limit or vector_query is None or found.part is None or max(shares) >= _WORDS_TELL:
             return shares
         z = {
-            part: meaning.parts.z(cosine)
-            for part, cosine in part_cosines(snapshot.db, snapshot.generation.tables, meaning.vector, found.id).items()
+            part: vector_query.parts.z(cosine)
+            for part, cosine in part_cosines(
+                snapshot.db, snapshot.generation.tables, vector_query.vector, found.id
+            ).items()
         }
         return [
             share + _LINE_MEANING * max(0.0, each)
@@ -321,15 +327,15 @@ def _nothing_indexed(sources: Sources, private: bool, stale: str | None) -> Memo
 def _remarks(
     leg: _VectorLeg, hits: Sequence[MemoryHit], ranked: Ranked, generation: Generation
 ) -> tuple[str | None, str | None]:
-    """The warning and the action: what the vectors lack, what no hits mean, that poor ones are poor."""
+    """The warning and the action: missing vectors, no hits, weak hits."""
     if not hits:
         searched = (
-            f"nothing fits among {counted(generation.chunks, 'chunk')} of {counted(generation.files, 'file')}, "
-            f"{f'indexed {age(generation.synced_at)}' if generation.synced_at else 'and not all files are in yet'}"
+            f"no match among {pluralize(generation.chunks, 'chunk')} of {pluralize(generation.files, 'file')}, "
+            f"{f'indexed {age(generation.synced_at)}' if generation.synced_at else 'and not all files are indexed yet'}"
         )
         if ranked.dropped:
-            searched += f"; the best of what scored too low has {ranked.dropped[0].score:.2f}"
-        action = leg.action or "use other words, or a lower minScore; memslot memory status says what is indexed"
+            searched += f"; the best below the minimum score has {ranked.dropped[0].score:.2f}"
+        action = leg.action or "use other words or a lower minScore; memslot memory status shows what is indexed"
         return _joined(leg.why_not, searched), action
     if ranked.weak:
         return _joined(leg.why_not, "weak match: no good answer found, showing the nearest passages"), leg.action
@@ -340,11 +346,11 @@ def _joined(*sentences: str | None) -> str | None:
     return "; ".join(each for each in sentences if each) or None
 
 
-def _explanation(ranked: Ranked, gathered: Gathered, leg: _VectorLeg) -> dict[str, Any]:
+def _explanation(ranked: Ranked, found_set: CandidateSet, leg: _VectorLeg) -> dict[str, Any]:
     return {
-        "terms": {stem: round(idf, 3) for stem, idf in gathered.weighed.idf.items()},
-        "candidates": len(gathered.candidates),
-        "engine": gathered.engine_reason,
+        "terms": {stem: round(idf, 3) for stem, idf in found_set.weighed.idf.items()},
+        "candidates": len(found_set.candidates),
+        "engine": found_set.engine_reason,
         "vectorLeg": leg.vector is not None,
         "dropped": [each.explanation.to_json() for each in ranked.dropped[:_MOST_DROPPED]],
     }

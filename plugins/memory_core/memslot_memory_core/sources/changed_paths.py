@@ -1,4 +1,4 @@
-"""Looks at paths that are said to have changed, and finds there what a walk through everything would find."""
+"""Discovery limited to changed paths, with the same result as a full walk."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ if TYPE_CHECKING:
     from memslot_memory_core.sources.roots import Source
 
 MOST_PATHS = 300
-"""With more of them a walk through everything is as quick, and sure to miss nothing."""
+"""With more paths, a full walk is as fast and misses nothing."""
 
 
-def look_at(
+def discover_changed(
     workspace: Path,
     paths: Collection[str],
     *,
     extra_paths: Sequence[str | ExtraPathLike] = (),
     sessions_dir: Path | None = None,
 ) -> Discovery | None:
-    """What `discover` would list at these places of the disk and below them; None where only `discover` can tell.
+    """What `discover` would list at and below these paths; None if only a full walk can tell.
 
-    That is so where a folder that is looked through comes, goes or is closed; where a file may have two names, of
-    which the first counts; and where a link is met, since links are counted. A path may be anything: what lies
-    outside of the folders that are looked through is passed over, as is what cannot be a path at all.
+    A full walk is needed if a root appears, disappears or becomes unreadable, if a file may have two names, of which
+    the first counts, and if there is a link, since links are counted. Paths outside the roots, and invalid ones, are
+    ignored.
     """
     if len(paths) > MOST_PATHS:
         return None
@@ -50,13 +50,13 @@ def look_at(
     if may_overlap(roots):
         return None
     try:
-        return _Look(roots).at(paths)
+        return _ChangedPathScan(roots).at(paths)
     except OSError:
         return None  # the walk tells what is wrong
 
 
-class _Look:
-    """A look at some places below the roots."""
+class _ChangedPathScan:
+    """A scan of some paths below the roots."""
 
     def __init__(self, roots: Roots) -> None:
         self._roots = roots
@@ -89,13 +89,13 @@ class _Look:
         return found
 
     def _tops(self) -> Iterator[str]:
-        """Where an event is about more than what lies there."""
+        """Paths whose events concern more than themselves."""
         for root in self._roots.roots:
             yield root.folder
         yield from self._roots.refused
 
     def _places(self, paths: Collection[str]) -> Iterator[str]:
-        """The paths as the roots spell them: some systems tell where a link leads to instead of naming it."""
+        """The paths as spelled by the roots: some systems report a link's target instead."""
         for path in paths:
             if "\0" in path:
                 continue
@@ -111,7 +111,7 @@ class _Look:
         return shown_folder(self._roots.workspace, place).removesuffix("/")
 
     def _look_in(self, root: Root, place: str, shown: str) -> bool:
-        """Take what a root has at this place, if anything; False where that cannot be told from here."""
+        """Add what a root has at this path, if anything; False if only a full walk can tell."""
         *way, last = Path(place).relative_to(root.folder).parts
         if way and root.source == "sessions":
             return True
@@ -141,7 +141,7 @@ class _Look:
 
 
 def _topmost(places: Iterator[str]) -> Iterator[str]:
-    """Without those that lie below another one."""
+    """The paths that are not below another one."""
     top = None
     for place in sorted(set(places), key=lambda place: Path(place).parts):
         if top is None or not is_below(top, place):
@@ -150,7 +150,7 @@ def _topmost(places: Iterator[str]) -> Iterator[str]:
 
 
 def _has_other_names(place: str) -> bool:
-    """Whether it is a file that may be known by another name, even where this one is of no interest."""
+    """Whether the file has other hard links, which may be indexed."""
     try:
         status = os.lstat(place)
     except (OSError, ValueError):
@@ -179,16 +179,16 @@ def _is_folder(status: os.stat_result) -> bool:
 
 
 def _status(folder: str, name: str) -> os.stat_result | None:
-    """What a folder has under exactly this name; None: nothing."""
+    """The folder entry with exactly this name, or None."""
     try:
         status = os.lstat(join(folder, name))
     except (FileNotFoundError, NotADirectoryError, ValueError):
         return None
-    return status if _is_spelled_so(folder, name, status) else None
+    return status if _has_exact_case(folder, name, status) else None
 
 
-def _is_spelled_so(folder: str, name: str, status: os.stat_result) -> bool:
-    """Some file systems answer to other spellings, too; of those a listing tells which is the right one."""
+def _has_exact_case(folder: str, name: str, status: os.stat_result) -> bool:
+    """Some file systems ignore case; only a listing shows the exact name."""
     if os.name != "nt":
         spellings = {name.swapcase(), unicodedata.normalize("NFC", name), unicodedata.normalize("NFD", name)}
         if not any(_is_at(join(folder, other), status) for other in spellings - {name}):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from memslot_memory_core import background_sync as module
-from memslot_memory_core.background_sync import Paths, Upkeep
+from memslot_memory_core.background_sync import BackgroundSync, Paths
 from memslot_memory_core.index.connection import IndexBusyError
 from memslot_memory_core.index.report import SyncProgress, SyncReport
 
@@ -20,7 +20,7 @@ class Work:
     def __init__(self) -> None:
         self.runs = 0
         self.paths: list[Paths] = []
-        self.at_once = 0
+        self.batch_size = 0
         self.most_at_once = 0
         self.go_on = threading.Event()
         self.go_on.set()
@@ -31,8 +31,8 @@ class Work:
     ) -> SyncReport:
         self.runs += 1
         self.paths.append(paths)
-        self.at_once += 1
-        self.most_at_once = max(self.most_at_once, self.at_once)
+        self.batch_size += 1
+        self.most_at_once = max(self.most_at_once, self.batch_size)
         try:
             progress(SyncProgress(1, 2, 3))
             while not self.go_on.wait(0.01):
@@ -42,12 +42,12 @@ class Work:
                 raise self.errors.pop(0)
             return SyncReport(indexed=self.runs)
         finally:
-            self.at_once -= 1
+            self.batch_size -= 1
 
 
 def test_waiting_for_what_is_done_already_takes_no_time() -> None:
     work = Work()
-    upkeep = Upkeep(work)
+    upkeep = BackgroundSync(work)
     upkeep.request()
     while not work.runs or upkeep.is_busy:
         time.sleep(0.001)
@@ -60,7 +60,7 @@ def test_waiting_for_what_is_done_already_takes_no_time() -> None:
 def test_requests_during_a_run_mean_one_more_run() -> None:
     work = Work()
     work.go_on.clear()
-    upkeep = Upkeep(work)
+    upkeep = BackgroundSync(work)
     for _ in range(50):
         upkeep.request()
         time.sleep(0.001)
@@ -76,7 +76,7 @@ def test_requests_during_a_run_mean_one_more_run() -> None:
 
 def test_a_request_that_came_just_now_is_enough() -> None:
     work = Work()
-    upkeep = Upkeep(work)
+    upkeep = BackgroundSync(work)
     upkeep.request()
     assert upkeep.wait(5.0)
     upkeep.request(at_most_every=60.0)
@@ -88,7 +88,7 @@ def test_a_request_that_came_just_now_is_enough() -> None:
 def test_a_failure_is_remembered_until_a_run_succeeds() -> None:
     work = Work()
     work.errors = [RuntimeError("the disk is on fire")]
-    upkeep = Upkeep(work)
+    upkeep = BackgroundSync(work)
     upkeep.request()
     assert upkeep.wait(5.0)
     assert upkeep.failure == "the last sync failed: the disk is on fire"
@@ -105,7 +105,7 @@ def test_another_writer_is_waited_for_and_named_when_it_takes_too_long(monkeypat
     monkeypatch.setattr(module, "_BUSY_RETRIES", 3)
     work = Work()
     work.errors = [IndexBusyError("busy")] * 2
-    upkeep = Upkeep(work)
+    upkeep = BackgroundSync(work)
     upkeep.request()
     assert upkeep.wait(5.0)
     assert (work.runs, upkeep.failure) == (3, None)
@@ -118,18 +118,18 @@ def test_another_writer_is_waited_for_and_named_when_it_takes_too_long(monkeypat
 
 def test_paths_are_gathered_until_all_is_quiet_or_somebody_asks() -> None:
     work = Work()
-    upkeep = Upkeep(work)
-    upkeep.note_changes({"a"}, 3600.0)
-    upkeep.note_changes({"b"}, 3600.0)
+    upkeep = BackgroundSync(work)
+    upkeep.schedule({"a"}, 3600.0)
+    upkeep.schedule({"b"}, 3600.0)
     assert upkeep.wait(0.0), "nobody has to wait for what waits itself"
     assert work.paths == []
-    upkeep.hurry()
+    upkeep.run_now()
     assert upkeep.wait(5.0)
     assert work.paths == [frozenset({"a", "b"})]
-    upkeep.hurry()
+    upkeep.run_now()
     assert upkeep.wait(5.0)
     assert len(work.paths) == 1, "nothing was left to do"
-    upkeep.note_changes({"c"}, 0.02)
+    upkeep.schedule({"c"}, 0.02)
     assert until(lambda: len(work.paths) == 2)
     assert work.paths[1] == frozenset({"c"})
     upkeep.close()
@@ -137,10 +137,10 @@ def test_paths_are_gathered_until_all_is_quiet_or_somebody_asks() -> None:
 
 def test_a_file_that_is_written_without_pause_is_looked_at_all_the_same() -> None:
     work = Work()
-    upkeep = Upkeep(work)
+    upkeep = BackgroundSync(work)
     deadline = time.monotonic() + 20.0
     while not work.runs and time.monotonic() < deadline:
-        upkeep.note_changes({"a"}, 0.1)
+        upkeep.schedule({"a"}, 0.1)
         time.sleep(0.01)
     upkeep.close()
     assert work.paths[0] == frozenset({"a"})
@@ -148,14 +148,14 @@ def test_a_file_that_is_written_without_pause_is_looked_at_all_the_same() -> Non
 
 def test_a_look_at_everything_takes_the_paths_along_and_does_not_wait() -> None:
     work = Work()
-    upkeep = Upkeep(work)
-    upkeep.note_changes({"a"}, 3600.0)
+    upkeep = BackgroundSync(work)
+    upkeep.schedule({"a"}, 3600.0)
     upkeep.request()
     assert upkeep.wait(5.0)
     assert work.paths == [None]
-    upkeep.note_changes(None, 3600.0)
-    upkeep.note_changes({"a"}, 3600.0)
-    upkeep.hurry()
+    upkeep.schedule(None, 3600.0)
+    upkeep.schedule({"a"}, 3600.0)
+    upkeep.run_now()
     assert upkeep.wait(5.0)
     assert work.paths == [None, None]
     upkeep.close()
@@ -164,14 +164,14 @@ def test_a_look_at_everything_takes_the_paths_along_and_does_not_wait() -> None:
 def test_after_a_run_that_failed_everything_is_looked_at() -> None:
     work = Work()
     work.errors = [RuntimeError("the disk is on fire")]
-    upkeep = Upkeep(work)
-    upkeep.note_changes({"a"}, 0.0)
+    upkeep = BackgroundSync(work)
+    upkeep.schedule({"a"}, 0.0)
     assert until(lambda: work.runs == 1)
     assert upkeep.wait(5.0)
-    upkeep.note_changes({"b"}, 0.0)
+    upkeep.schedule({"b"}, 0.0)
     assert until(lambda: work.runs == 2)
     assert upkeep.wait(5.0)
-    upkeep.note_changes({"c"}, 0.0)
+    upkeep.schedule({"c"}, 0.0)
     assert until(lambda: work.runs == 3)
     upkeep.close()
     assert work.paths == [frozenset({"a"}), None, frozenset({"c"})]
@@ -179,11 +179,11 @@ def test_after_a_run_that_failed_everything_is_looked_at() -> None:
 
 def test_changes_do_not_put_off_what_comes_by_the_clock() -> None:
     work = Work()
-    upkeep = Upkeep(work, interval_seconds=0.2)
-    upkeep.keep_interval()
+    upkeep = BackgroundSync(work, interval_seconds=0.2)
+    upkeep.start_interval()
     deadline = time.monotonic() + 20.0
     while None not in work.paths and time.monotonic() < deadline:
-        upkeep.note_changes({"a"}, 0.0)
+        upkeep.schedule({"a"}, 0.0)
         time.sleep(0.01)
     upkeep.close()
     assert None in work.paths
@@ -199,8 +199,8 @@ def until(is_so: Callable[[], bool]) -> bool:
 
 def test_runs_come_by_the_clock() -> None:
     work = Work()
-    upkeep = Upkeep(work, interval_seconds=0.03)
-    upkeep.keep_interval()
+    upkeep = BackgroundSync(work, interval_seconds=0.03)
+    upkeep.start_interval()
     deadline = time.monotonic() + 5.0
     while work.runs < 3 and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -211,7 +211,7 @@ def test_runs_come_by_the_clock() -> None:
 @pytest.mark.parametrize("moment", ["idle", "running", "waiting for another writer"])
 def test_closing_ends_the_thread(moment: str) -> None:
     work: Any = Work()
-    upkeep = Upkeep(work)
+    upkeep = BackgroundSync(work)
     if moment == "running":
         work.go_on.clear()
     elif moment == "waiting for another writer":

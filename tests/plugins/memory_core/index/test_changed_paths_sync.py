@@ -28,8 +28,8 @@ class Notes:
 
     def __init__(self, manager: MemoryManager, seed: int) -> None:
         self.manager = manager
-        place = manager.place
-        self.edits = Edits(place.workspace, place.sessions_dir, place.workspace.parent / "elsewhere", seed)
+        location = manager.location
+        self.edits = Edits(location.workspace, location.sessions_dir, location.workspace.parent / "elsewhere", seed)
 
     def sync(self, paths: Collection[Path | str]) -> SyncReport:
         return self.manager.sync(near=[str(path) for path in paths])
@@ -38,15 +38,15 @@ class Notes:
         return self.content() == self.fresh_content()
 
     def content(self) -> list[Any]:
-        return content(self.manager.place.index_file)
+        return content(self.manager.location.index_file)
 
     def fresh_content(self) -> list[Any]:
-        place = self.manager.place
-        index = place.index_file.with_name("fresh.sqlite")
+        location = self.manager.location
+        index = location.index_file.with_name("fresh.sqlite")
         for each in index.parent.glob("fresh.sqlite*"):
             each.unlink()
         make_pipeline = self.manager._embedder._make
-        fresh = MemoryManager(dataclasses.replace(place, index_file=index), self.manager.settings, make_pipeline)
+        fresh = MemoryManager(dataclasses.replace(location, index_file=index), self.manager.settings, make_pipeline)
         fresh.sync()
         fresh.close()
         return content(index)
@@ -71,7 +71,7 @@ def test_any_edits_that_are_named_end_in_the_index_of_a_first_sync(make_notes: A
         paths = [path for _ in range(1 + seed % 3) for path in notes.edits.make(PLAIN + KINDS)]
         report = notes.sync(paths)
         # An extra path that comes or goes may bring or take whatever lies below it.
-        looks += report.look is not None and notes.manager.workspace / "single.md" not in paths
+        looks += report.scan is not None and notes.manager.workspace / "single.md" not in paths
         assert notes.is_like_fresh()
     assert looks == 0, "nothing here needed a look at everything"
     assert notes.manager.sync().changed is False
@@ -115,7 +115,7 @@ def test_paths_that_are_none_of_ours_change_nothing(
     ]
     for paths in ([path] for path in strange):
         report = notes.sync(paths)
-        assert (report.indexed, report.removed, report.look) == (0, 0, None), paths
+        assert (report.indexed, report.removed, report.scan) == (0, 0, None), paths
     for paths in ([*strange], ["/"], [f"{workspace}/{'n' * 5000}.md"], [str(workspace)]):
         assert not notes.sync(paths).changed
     assert notes.is_like_fresh()
@@ -127,11 +127,11 @@ def test_a_name_that_is_no_text_is_reported_and_left_out(make_notes: Any) -> Non
     Path(name).write_text("A name of Latin-1.\n")
     report = notes.sync([name])
     assert not report.changed
-    assert any("left out" in problem for problem in report.problems)
+    assert any("skipped" in problem for problem in report.problems)
     (notes.manager.workspace / "memory" / "b.md").write_text("The harbour is deep.\n")
     report = notes.sync([notes.manager.workspace / "memory" / "b.md"])
-    assert (report.indexed, report.look) == (1, None)
-    assert any("left out" in problem for problem in notes.manager.status().problems), "it stands until it is looked for"
+    assert (report.indexed, report.scan) == (1, None)
+    assert any("skipped" in problem for problem in notes.manager.status().problems), "it stands until it is looked for"
     Path(name).unlink()
     notes.manager.sync()
     assert notes.manager.status().is_healthy
@@ -156,14 +156,14 @@ def test_an_index_that_is_not_complete_is_looked_for_as_a_whole(make_notes: Any)
     memory = notes.manager.workspace / "memory"
     for name in ("a.md", "b.md"):
         (memory / name).write_text(f"The lighthouse {name} is red.\n")
-    notes.manager.place.index_file.unlink()
-    assert notes.sync([memory / "a.md"]).look is not None
+    notes.manager.location.index_file.unlink()
+    assert notes.sync([memory / "a.md"]).scan is not None
     assert notes.is_like_fresh()
     steps: list[Any] = []
     for number in range(2500):
         (memory / f"{number}.md").write_text(f"Note {number}.\n")
     assert not notes.manager.sync(progress=steps.append, cancelled=lambda: bool(steps)).complete
-    assert notes.sync([memory / "a.md"]).look is not None
+    assert notes.sync([memory / "a.md"]).scan is not None
     assert notes.is_like_fresh()
 
 
@@ -174,7 +174,7 @@ def test_chunks_that_wait_for_a_vector_get_it_although_others_have_changed(make_
     make_manager(None, **SETTINGS).sync(near=[str(memory / "a.md")])
     (memory / "b.md").write_text("The harbour is deep.\n")
     report = notes.sync([memory / "b.md"])
-    assert (report.embedded, report.look) == (2, None)
+    assert (report.embedded, report.scan) == (2, None)
 
 
 def test_more_paths_than_a_walk_is_worth_mean_a_walk(make_notes: Any) -> None:
@@ -184,7 +184,7 @@ def test_more_paths_than_a_walk_is_worth_mean_a_walk(make_notes: Any) -> None:
         (memory / f"{number}.md").write_text(f"Note {number}.\n")
     report = notes.sync([memory / f"{number}.md" for number in range(400)])
     assert report.indexed == 400
-    assert report.look is not None
+    assert report.scan is not None
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -192,21 +192,21 @@ def test_what_the_watcher_tells_is_enough(make_notes: Any, seed: int) -> None:
     watched = {"watch": True, "watchDebounceMs": 60, "onSearch": False}
     notes = make_notes(200 + seed, sync=watched, extraPaths=SETTINGS["extraPaths"][:2])
     manager = notes.manager
-    looked = manager._freshness._upkeep.last
+    looked = manager._freshness._background.last
     manager.start_watching()
     assert until(lambda: manager._freshness._watcher is not None and manager._freshness._watcher.is_sure)
-    assert until(lambda: manager._freshness._upkeep.last is not looked and manager._freshness._upkeep.wait(0)), (
-        "it looks when it begins"
-    )
+    assert until(
+        lambda: manager._freshness._background.last is not looked and manager._freshness._background.wait(0)
+    ), "it looks when it begins"
     reports: list[SyncReport] = []
-    note_success = manager._freshness._upkeep.note_success
-    manager._freshness._upkeep.note_success = lambda report: (reports.append(report), note_success(report))
+    record_success = manager._freshness._background.record_success
+    manager._freshness._background.record_success = lambda report: (reports.append(report), record_success(report))
     for _ in range(12):
         notes.edits.make(PLAIN + KINDS)
         wanted = notes.fresh_content()
         assert until(lambda wanted=wanted: notes.content() == wanted)
     assert reports
-    assert all(report.look is None for report in reports), "no look at everything was needed"
+    assert all(report.scan is None for report in reports), "no look at everything was needed"
 
 
 def until(is_so: Any, seconds: float = 20.0) -> bool:

@@ -66,7 +66,7 @@ def test_a_background_that_comes_later_is_used(make_manager: Any) -> None:
     for number in range(40):
         (manager.workspace / "memory" / f"{number}.md").write_text(f"The violin lesson {number} is on Thursday.")
     manager.sync()
-    db = apsw.Connection(str(manager.place.index_file))
+    db = apsw.Connection(str(manager.location.index_file))
     db.execute("UPDATE spaces SET background = NULL")
     db.close()
 

@@ -19,7 +19,7 @@ QUIET_MS = 40
 
 @pytest.fixture(autouse=True)
 def quick_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watcher, "_LOOK_SECONDS", 0.3)
+    monkeypatch.setattr(watcher, "_RESCAN_SECONDS", 0.3)
 
 
 class Watched:
@@ -39,7 +39,7 @@ class Watched:
         self.told += 1
         self.paths.append(None if paths is None else set(paths))
 
-    def settle(self) -> None:
+    def maintain(self) -> None:
         """Wait until the watch has begun, which it tells, and what was written before has been told."""
         assert until(lambda: self.told > 0, 10.0)
         time.sleep(0.5)
@@ -63,7 +63,7 @@ def watched(tmp_path: Path) -> Iterator[Watched]:
     (folder / "memory").mkdir(parents=True)
     made = Watched(folder)
     made.watcher.start()
-    made.settle()
+    made.maintain()
     yield made
     made.watcher.close()
 
@@ -119,13 +119,13 @@ def test_memory_that_is_deleted_and_made_again_is_watched_again(watched: Watched
     assert watched.tells_of(lambda: shutil.rmtree(memory))
     time.sleep(0.3)
     assert watched.tells_of(memory.mkdir)
-    watched.settle()
+    watched.maintain()
     assert watched.tells_of(lambda: (memory / "a.md").write_text("back"))
 
 
 def test_a_note_written_right_after_its_folder_was_made_is_not_missed(watched: Watched) -> None:
     shutil.rmtree(watched.folder / "memory")
-    watched.settle()
+    watched.maintain()
     seen: list[bool] = []
     note = watched.folder / "memory" / "a.md"
     watched.watcher._on_change = lambda _: seen.append(note.exists())
@@ -137,7 +137,7 @@ def test_a_note_written_right_after_its_folder_was_made_is_not_missed(watched: W
 
 def test_an_extra_folder_that_is_made_later_is_watched(watched: Watched) -> None:
     assert watched.tells_of(watched.extra.mkdir)
-    watched.settle()
+    watched.maintain()
     assert watched.tells_of(lambda: (watched.extra / "a.md").write_text("extra"))
 
 
@@ -190,7 +190,7 @@ def test_where_the_system_cannot_notify_it_looks_again_and_again(
     (folder / "memory").mkdir(parents=True)
     watched = Watched(folder)
     watched.watcher.start()
-    watched.settle()
+    watched.maintain()
     assert watched.watcher.is_polling
     assert not watched.watcher.is_sure
     assert watched.tells_of(lambda: (folder / "memory" / "a.md").write_text("polled"))

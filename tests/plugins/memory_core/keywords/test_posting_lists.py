@@ -10,8 +10,8 @@ from typing import Any
 import apsw
 import pytest
 from memslot_memory_core.index import keywords, posting_lists
-from memslot_memory_core.index.bm25 import Weighed
-from memslot_memory_core.index.posting_lists import score_listed
+from memslot_memory_core.index.bm25 import WeighedQuery
+from memslot_memory_core.index.posting_lists import score_postings
 from memslot_memory_core.index.tokenizer import query_terms
 
 WORDS = [
@@ -35,12 +35,12 @@ WORDS = [
 def listed(request: pytest.FixtureRequest) -> Any:
     """Both ways of adding up: all scores of a query."""
 
-    def score(notes: Any, query: Weighed) -> Any:
-        lengths = posting_lists._recall(notes.db, notes.table)
+    def score(notes: Any, query: WeighedQuery) -> Any:
+        lengths = posting_lists._lengths_of(notes.db, notes.table)
         lengths.read_new(notes.db, notes.table)
         if request.param == "numpy":
             return posting_lists._with_numpy(notes.db, notes.table, query, lengths)
-        return posting_lists._plainly(notes.db, notes.table, query, lengths.words)
+        return posting_lists._with_python(notes.db, notes.table, query, lengths.words)
 
     return score
 
@@ -50,7 +50,7 @@ def texts(count: int, seed: int = 1) -> list[str]:
     return [" ".join(chance.choices(WORDS, k=chance.randint(1, 60))) for _ in range(count)]
 
 
-def weigh(notes: Any, question: str) -> Weighed:
+def weigh(notes: Any, question: str) -> WeighedQuery:
     return keywords.weigh(notes.db, notes.table, query_terms(question))
 
 
@@ -106,7 +106,7 @@ def test_a_large_table_is_read_only_by_those_who_ask_often(notes: Any, monkeypat
     table = notes(texts(200))
     query = weigh(table, "keeper")
 
-    answers = [score_listed(table.db, table.table, query) for _ in range(4)]
+    answers = [score_postings(table.db, table.table, query) for _ in range(4)]
 
     assert [answer is None for answer in answers] == [True, True, False, False]
 
@@ -117,13 +117,13 @@ def test_what_is_not_committed_is_not_remembered(notes: Any) -> None:
     keywords.add(table.db, table.table, [(81, "the keeper of the keeper's tower")])
     query = weigh(table, "keeper")
 
-    assert score_listed(table.db, table.table, query) is None
-    assert 81 in dict(keywords.ask(table.db, table.table, query).best(100))
+    assert score_postings(table.db, table.table, query) is None
+    assert 81 in dict(keywords.score_query(table.db, table.table, query).best(100))
 
     table.db.execute("ROLLBACK")
     table.add(["a boat"])
-    assert 81 not in dict(keywords.ask(table.db, table.table, weigh(table, "keeper")).best(100))
-    assert 81 in dict(keywords.ask(table.db, table.table, weigh(table, "boat")).best(100))
+    assert 81 not in dict(keywords.score_query(table.db, table.table, weigh(table, "keeper")).best(100))
+    assert 81 in dict(keywords.score_query(table.db, table.table, weigh(table, "boat")).best(100))
 
 
 def test_a_connection_that_may_not_write_reads_them_too(notes: Any, tmp_path: Any) -> None:
@@ -135,7 +135,7 @@ def test_a_connection_that_may_not_write_reads_them_too(notes: Any, tmp_path: An
     table.db = apsw.Connection(str(tmp_path / "index.sqlite"), flags=apsw.SQLITE_OPEN_READONLY)
     query = weigh(table, "storm rope")
 
-    found = keywords.ask(table.db, table.table, query).best(20)
+    found = keywords.score_query(table.db, table.table, query).best(20)
 
     assert dict(found) == pytest.approx(dict(keywords.search(table.db, table.table, query, 20, exact=True).hits))
 
@@ -149,7 +149,7 @@ def test_numbers_need_no_numpy() -> None:
         "sys.modules.pop('numpy')\n"
         "db = apsw.Connection(':memory:'); keywords.create(db, 'fts_1')\n"
         "keywords.add(db, 'fts_1', [(1, 'the keeper'), (2, 'a boat')])\n"
-        "asked = keywords.ask(db, 'fts_1', keywords.weigh(db, 'fts_1', query_terms('keeper')))\n"
+        "asked = keywords.score_query(db, 'fts_1', keywords.weigh(db, 'fts_1', query_terms('keeper')))\n"
         "print([number for number, _ in asked.best(5)], 'numpy' in sys.modules)\n"
     )
 

@@ -205,9 +205,9 @@ def test_a_change_right_after_an_update_is_taken_up_once_the_pause_is_over(fake:
     [
         ({"code": 1, "stderr": "boom\n"}, "ended with code 1: boom"),
         ({"code": 1, "stderr": "SqliteError: database is locked\n"}, "database is locked"),
-        ({"stdout": "not json"}, "not a list of results"),
-        ({"stdout": ""}, "printed nothing"),
-        ({"stdout": '{"results": []}'}, "not a list of results"),
+        ({"stdout": "not json"}, "did not print a JSON list"),
+        ({"stdout": ""}, "printed no results"),
+        ({"stdout": '{"results": []}'}, "did not print a JSON list"),
         ({"stdout": '[{"score": 1}]'}, "without a file"),
         ({"megabytes": 17}, "more than 16 MB"),
     ],

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from memslot_memory_core.sources.changed_paths import look_at
+from memslot_memory_core.sources.changed_paths import discover_changed
 from memslot_memory_core.sources.files import discover
 
 
@@ -21,7 +21,7 @@ def workspace(tmp_path: Path) -> Path:
 
 
 def seen(workspace: Path, *names: str) -> list[str] | None:
-    found = look_at(workspace, [str(workspace / name) for name in names])
+    found = discover_changed(workspace, [str(workspace / name) for name in names])
     if found is None:
         return None
     listed = {file.path: file for file in discover(workspace).files}
@@ -34,14 +34,14 @@ def test_files_are_judged_as_in_a_walk(workspace: Path) -> None:
         "MEMORY.md",
         "memory/a.md",
     ]
-    private = look_at(workspace, [str(workspace / "MEMORY.md")])
+    private = discover_changed(workspace, [str(workspace / "MEMORY.md")])
     assert private is not None
     assert private.files[0].private
 
 
 def test_a_folder_stands_for_all_below_it_and_is_looked_through_once(workspace: Path) -> None:
     assert seen(workspace, "memory/deep/b.md", "memory", "memory/deep") == ["memory/a.md", "memory/deep/b.md"]
-    found = look_at(workspace, [str(workspace / "memory"), str(workspace / "memory" / "deep")])
+    found = discover_changed(workspace, [str(workspace / "memory"), str(workspace / "memory" / "deep")])
     assert found is not None
     assert found.within == [("memory", "memory")]
 
@@ -59,7 +59,7 @@ def test_it_looks_at_nothing_else(workspace: Path, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(os, "lstat", note)
     monkeypatch.setattr(os, "scandir", refuse)
-    found = look_at(workspace, [str(workspace / "memory" / "a.md")])
+    found = discover_changed(workspace, [str(workspace / "memory" / "a.md")])
     assert found is not None
     assert [file.path for file in found.files] == ["memory/a.md"]
     inside = {path for path in asked if path.startswith(str(workspace))}
@@ -85,13 +85,13 @@ def test_where_it_cannot_tell_it_says_so(workspace: Path, doubt: str) -> None:
         paths = [workspace / "extra"]
     else:
         paths = [workspace / "memory" / f"{number}.md" for number in range(1000)]
-    assert look_at(workspace, [str(path) for path in paths], extra_paths=["extra"]) is None
+    assert discover_changed(workspace, [str(path) for path in paths], extra_paths=["extra"]) is None
 
 
 def test_a_place_that_is_told_by_where_a_link_leads_to_is_known(workspace: Path, tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(workspace, target_is_directory=True)
-    found = look_at(link, [str(workspace / "memory" / "a.md")])
+    found = discover_changed(link, [str(workspace / "memory" / "a.md")])
     assert found is not None
     assert [(file.path, file.location) for file in found.files] == [("memory/a.md", str(link / "memory" / "a.md"))]
 

@@ -15,7 +15,7 @@ ALL = loads()
 
 def test_sqlite_vec_is_the_default() -> None:
     assert choose_engine("auto", rows=1000, dims=256, loads=ALL) == Choice(
-        "sqlite-vec", "the default for 1,000 vectors of 256 numbers"
+        "sqlite-vec", "the default for 1,000 vectors of 256 dimensions"
     )
 
 
@@ -48,20 +48,20 @@ def test_the_other_extension_helps_out_and_the_reason_says_why() -> None:
 def test_without_extensions_numpy_works_and_both_reasons_are_told() -> None:
     choice = choose_engine("auto", rows=10, dims=256, loads=loads(sqlite_vec="no file", vec1="too old"))
 
-    assert choice == Choice("numpy", "no extension can be used; sqlite-vec: no file; vec1: too old")
+    assert choice == Choice("numpy", "no extension is available; sqlite-vec: no file; vec1: too old")
 
 
 @pytest.mark.parametrize("name", ["sqlite-vec", "vec1", "numpy"])
 def test_a_wish_is_followed_at_every_size(name: str) -> None:
     for rows in (1, 10**7):
-        assert choose_engine(name, rows=rows, dims=256, loads=ALL) == Choice(name, "asked for in the settings")  # type: ignore[arg-type]
+        assert choose_engine(name, rows=rows, dims=256, loads=ALL) == Choice(name, "set in the config")  # type: ignore[arg-type]
 
 
 def test_a_wish_that_cannot_be_followed_ends_at_numpy_with_the_reason() -> None:
-    choice = choose_engine("vec1", rows=10, dims=256, loads=loads(vec1="this build of apsw does not bring vec1"))
+    choice = choose_engine("vec1", rows=10, dims=256, loads=loads(vec1="this build of apsw does not include vec1"))
 
     assert choice.name == "numpy"
-    assert choice.reason == "vec1 was asked for and cannot be used: this build of apsw does not bring vec1"
+    assert choice.reason == "vec1 is configured but not available: this build of apsw does not include vec1"
 
 
 @pytest.mark.parametrize(
@@ -76,5 +76,5 @@ def test_vec1_cannot_be_had_for_single_numbers() -> None:
 
 
 def test_an_unknown_wish_is_refused() -> None:
-    with pytest.raises(ValueError, match="no vector engine 'faiss'; choose one of auto, sqlite-vec, vec1, numpy"):
+    with pytest.raises(ValueError, match="unknown vector engine 'faiss'; choose one of auto, sqlite-vec, vec1, numpy"):
         choose_engine("faiss", rows=1, dims=1, loads=ALL)  # type: ignore[arg-type]

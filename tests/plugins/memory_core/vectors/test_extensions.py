@@ -45,11 +45,11 @@ def reason_for(path: Path) -> str:
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    assert reason_for(tmp_path / "vec0.so") == f"there is no file {tmp_path / 'vec0.so'}"
+    assert reason_for(tmp_path / "vec0.so") == f"{tmp_path / 'vec0.so'} does not exist"
 
 
 def test_a_folder_is_no_extension(tmp_path: Path) -> None:
-    assert "there is no file" in reason_for(tmp_path)
+    assert "does not exist" in reason_for(tmp_path)
 
 
 @pytest.mark.parametrize("content", [b"", b"garbage", b"\x7fELF" + bytes(200)])
@@ -68,7 +68,7 @@ def test_a_library_for_another_processor_is_named(tmp_path: Path) -> None:
     file = tmp_path / "vec0.so"
     file.write_bytes(data)
 
-    assert f"{file} is no sqlite-vec for this machine" in reason_for(file)
+    assert f"{file} is not a sqlite-vec binary for this platform" in reason_for(file)
 
 
 def test_another_extension_is_not_taken_for_sqlite_vec(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_an_apsw_without_vec1_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(sqlite_extra, "_exts", (".none",))
 
-    assert load(apsw.Connection(":memory:"), "vec1") == "this build of apsw does not bring vec1"
+    assert load(apsw.Connection(":memory:"), "vec1") == "this build of apsw does not include vec1"
 
 
 def test_a_connection_that_may_not_load_extensions_says_so() -> None:

@@ -1,8 +1,8 @@
 """Exact cosines, and the proof that the nearest rows are among those an engine proposed.
 
-Engines compute in 32 bits, each in its own order of additions, and one of them may propose rows that this snapshot
-does not have. What they propose is therefore looked up among the canonical rows and scored again here, so that all
-engines give the same rows, the same numbers and the same order.
+Engines compute in float32, each summing in its own order, and one may propose rows that this snapshot doesn't have. So
+proposals are looked up among the canonical rows and rescored here, which gives the same rows, scores and order with
+every engine.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from memslot_memory_core.index.vectors.engine import BEFORE_ALL, Hit, VectorTable, has_length
+from memslot_memory_core.index.vectors.engine import BEFORE_ALL, Hit, VectorTable, is_nonzero
 
 if TYPE_CHECKING:
     import apsw
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 _SPARE = 16
 _WIDER = 4
 _STEPS = 1e9
-"""Cosines are rounded, so that equal vectors stay equal whichever way was taken."""
+"""Cosines are rounded, so that equal vectors get equal scores by either method."""
 _PLAIN_MULTIPLICATIONS = 1_000_000
-"""Up to here plain Python takes less time than importing numpy."""
+"""Below this, plain Python is faster than importing numpy."""
 
 
 @dataclass(frozen=True)
 class Nearest:
-    """Rows an engine takes for the nearest; `rest` is the largest cosine of any other row, None if there is none."""
+    """An engine's nearest rows; `rest` bounds the cosine of all other rows, None if there are none."""
 
     rowids: Sequence[int]
     rest: float | None
@@ -44,11 +44,11 @@ class Nearest:
 def nearest_rows(
     dims: int, limit: int, propose: Callable[[int], Nearest], score: Callable[[Sequence[int]], Mapping[int, float]]
 ) -> list[Hit]:
-    """The `limit` nearest rows; `propose(k)` is asked for more until no row left out can be one of them.
+    """The `limit` nearest rows; calls `propose(k)` with larger k until no other row can be among them.
 
-    `score` gives the exact cosines of those that are in this snapshot.
+    `score` returns the exact cosines of rows in this snapshot.
     """
-    doubt = (dims + 8) * 2.0**-23  # how far a sum of so many 32-bit products can be off
+    doubt = (dims + 8) * 2.0**-23  # error bound of a float32 dot product of this length
     cosine: dict[int, float] = {}
     asked: set[int] = set()
     wanted = limit + _SPARE
@@ -64,22 +64,22 @@ def nearest_rows(
 
 
 def cosines(db: apsw.Connection, table: VectorTable, query: bytes, rowids: Sequence[int]) -> dict[int, float]:
-    """The cosine of each of these rows that is in this snapshot and has a vector with a length."""
+    """The cosines of these rows, without those that are missing or all zeros."""
     table.check(query, "the query")
-    if not rowids or not has_length(query):
+    if not rowids or not is_nonzero(query):
         return {}
-    rows = list(table.checked(table.these(db, rowids)))
+    rows = list(table.checked(table.by_ids(db, rowids)))
     blobs = [query, *(vector for _, vector in rows)]
-    # A cold search should not pay for an import that takes longer than everything else it does.
+    # A cold search should not pay for an import that takes longer than the rest of it.
     if "numpy" in sys.modules or len(blobs) * table.dims > _PLAIN_MULTIPLICATIONS:
         values = _with_numpy(blobs, table.dims)
     else:
-        values = _plainly(blobs, table.dims)
+        values = _with_python(blobs, table.dims)
     return {rowid: value for (rowid, _), value in zip(rows, values, strict=True)}
 
 
-def _plainly(blobs: Sequence[bytes], dims: int) -> list[float]:
-    """By the law of cosines: distances and lengths take a fifth of the time that products take in plain Python."""
+def _with_python(blobs: Sequence[bytes], dims: int) -> list[float]:
+    """By the law of cosines: math.dist is five times as fast as multiplying in plain Python."""
     unpack = struct.Struct(f"<{dims}f").unpack
     query, *vectors = map(unpack, blobs)
     length = math.hypot(*query)
@@ -113,7 +113,7 @@ _AT_ONCE = 4096
 
 
 class Scores:
-    """The cosine of every row with one query, good to 32 bits."""
+    """The float32 cosine of every row with one query."""
 
     def __init__(self, ids: Ids, cosines: Rows) -> None:
         self._ids = ids
@@ -126,12 +126,12 @@ class Scores:
         if surplus <= 0:
             return Nearest(self._ids.tolist(), None)
         order = numpy.argpartition(self._cosines, surplus)
-        # What stands before the split is not larger than the one on it.
+        # Elements before the partition point are not larger than the one at it.
         return Nearest(self._ids[order[surplus:]].tolist(), float(self._cosines[order[surplus]]))
 
 
 def read_blocks(db: apsw.Connection, table: VectorTable, after: int = BEFORE_ALL) -> Iterator[tuple[Ids, Rows]]:
-    """Ids and vectors of the rows with a larger id, some thousand at a time."""
+    """Ids and vectors of rows with a larger id, in blocks."""
     import numpy
 
     rows = table.checked(table.after(db, after))
@@ -142,7 +142,7 @@ def read_blocks(db: apsw.Connection, table: VectorTable, after: int = BEFORE_ALL
 
 
 def scan(db: apsw.Connection, table: VectorTable, query: bytes) -> Scores:
-    """Compare the query with every canonical row of this snapshot; nothing is kept."""
+    """Compare the query with every canonical row of this snapshot, without caching."""
     import numpy
 
     vector = unit(query)
@@ -155,7 +155,7 @@ def scan(db: apsw.Connection, table: VectorTable, query: bytes) -> Scores:
 
 
 def unit(query: bytes) -> Rows:
-    """The query with length 1, as the rows have it: then a product is a cosine."""
+    """The normalized query, so that a dot product is a cosine."""
     import numpy
 
     vector = numpy.frombuffer(query, dtype="<f4").astype(numpy.float64)

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 _WANTED = ("auto", "sqlite-vec", "vec1", "numpy")
 
 LARGE = 2_000_000
-"""Numbers (rows times dimensions) from which on vec1 is chosen; sqlite-vec takes some 4 ms to compare so many."""
+"""Rows times dimensions from which vec1 is preferred; sqlite-vec takes about 4 ms for so many."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """An engine's name, and the reason for it as the status shows it."""
+    """An engine's name, and the reason for it, as shown in the status."""
 
     name: EngineName
     reason: str
@@ -29,21 +29,21 @@ class Choice:
 def choose_engine(
     wanted: Wanted, *, rows: int, dims: int, loads: Callable[[str], str | None], current: str | None = None
 ) -> Choice:
-    """The engine for so many vectors. `loads` tells why an engine cannot be used here, None if it can.
+    """The engine for so many vectors. `loads` returns why an engine is unavailable, or None.
 
-    `current` is the engine of the table that is there: a table that has become smaller keeps it until it is half
-    as large as what made for the choice, so that an index at the border is not rewritten time and again.
+    `current` is the existing table's engine: a shrinking table keeps it until half the threshold, so that an index near
+    the threshold is not rewritten repeatedly.
     """
     if wanted not in _WANTED:
-        raise ValueError(f"there is no vector engine {wanted!r}; choose one of {', '.join(_WANTED)}")
+        raise ValueError(f"unknown vector engine {wanted!r}; choose one of {', '.join(_WANTED)}")
     if wanted == "numpy":
-        return Choice("numpy", "asked for in the settings")
+        return Choice("numpy", "set in the config")
     if wanted != "auto":
         lack = _lack(wanted, dims, loads)
         if lack is None:
-            return Choice(wanted, "asked for in the settings")
-        return Choice("numpy", f"{wanted} was asked for and cannot be used: {lack}")
-    size = f"{rows:,} vectors of {dims:,} numbers"
+            return Choice(wanted, "set in the config")
+        return Choice("numpy", f"{wanted} is configured but not available: {lack}")
+    size = f"{rows:,} vectors of {dims:,} dimensions"
     large = rows * dims >= (LARGE // 2 if current == "vec1" else LARGE)
     first, second = _order(large)
     lack = _lack(first, dims, loads)
@@ -51,8 +51,8 @@ def choose_engine(
         return Choice(first, f"the fastest for {size}" if large else f"the default for {size}")
     other_lack = _lack(second, dims, loads)
     if other_lack is None:
-        return Choice(second, f"{first} cannot be used: {lack}")
-    return Choice("numpy", f"no extension can be used; {first}: {lack}; {second}: {other_lack}")
+        return Choice(second, f"{first} is not available: {lack}")
+    return Choice("numpy", f"no extension is available; {first}: {lack}; {second}: {other_lack}")
 
 
 def make_engine(name: str, table: VectorTable) -> VectorEngine:
@@ -69,7 +69,7 @@ def make_engine(name: str, table: VectorTable) -> VectorEngine:
         from memslot_memory_core.index.vectors.numpy_engine import NumpyEngine
 
         return NumpyEngine(table)
-    raise ValueError(f"there is no vector engine {name!r}")
+    raise ValueError(f"unknown vector engine {name!r}")
 
 
 def _order(large: bool) -> tuple[EngineName, EngineName]:
@@ -78,5 +78,5 @@ def _order(large: bool) -> tuple[EngineName, EngineName]:
 
 def _lack(name: str, dims: int, loads: Callable[[str], str | None]) -> str | None:
     if dims not in DIMS[name]:
-        return f"it takes vectors of {DIMS[name][0]} to {DIMS[name][-1]:,} numbers, not {dims:,}"
+        return f"it supports {DIMS[name][0]} to {DIMS[name][-1]:,} dimensions, not {dims:,}"
     return loads(name)

@@ -1,11 +1,10 @@
-"""The engine on numpy: needs no extension and no table, and keeps all vectors in memory.
+"""The numpy engine: no extension, no table, all vectors in memory.
 
-One matrix serves every connection of the process, though each may look at another snapshot. It holds the rows of all
-snapshots it was read from; rows that the asking one does not have fall out when the candidates are looked up there.
-That none is missing follows from ids that only grow. Say the matrix was read at change c, when t was the largest id.
-A later snapshot's rows up to t were there at c, so they are in the matrix, and only rows beyond t need to be read.
-For a snapshot before c, the latest reading that is not after it plays that part; if there is none, the snapshot is
-scanned by itself.
+One matrix serves every connection of the process, though each may read another snapshot. It holds the rows of all
+snapshots it was loaded from; rows missing in the current snapshot are dropped when candidates are looked up there. No
+row is missed, because ids only grow. Say the matrix was loaded at change c, when t was the largest id. A later
+snapshot's rows up to t existed at c, so they are in the matrix, and only rows beyond t need loading. For a snapshot
+before c, the latest load not after it takes that role; without one, the snapshot is scanned directly.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memslot_memory_core.index.vectors.cosines import cosines, cosines_with_first, nearest_rows
-from memslot_memory_core.index.vectors.engine import BEFORE_ALL, Hit, State, VectorTable, has_length
+from memslot_memory_core.index.vectors.engine import BEFORE_ALL, Hit, State, VectorTable, is_nonzero
 
 if TYPE_CHECKING:
     import apsw
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class View:
-    """Ids and vectors at one moment; `is_snapshot` where they are those of the asking snapshot and no others."""
+    """Ids and vectors; `is_snapshot` if they are exactly those of the current snapshot."""
 
     ids: Ids
     rows: Rows
@@ -34,7 +33,7 @@ class View:
     is_snapshot: bool
 
     def find(self, rowids: Sequence[int]) -> tuple[list[int], Ids]:
-        """Those of these ids that are here, and their places."""
+        """The ids that are present, and their row numbers."""
         import numpy
 
         wanted = numpy.array(rowids, dtype=numpy.int64)
@@ -48,13 +47,13 @@ class View:
 
 
 class Matrix:
-    """Ids and vectors side by side. Rows are only ever appended, so that a view of them stays true."""
+    """Ids and vectors in growing arrays. Rows are only appended, so views stay valid."""
 
     def __init__(self, dims: int, room: int) -> None:
         import numpy
 
         self._ids: Ids = numpy.empty(max(room, 16), dtype=numpy.int64)
-        # Memory that was never written to is not taken from the system.
+        # Untouched pages are not allocated by the OS.
         self._rows: Rows = numpy.empty((max(room, 16), dims), dtype=numpy.float32)
         self._count = 0
         self._is_ascending = True
@@ -74,7 +73,7 @@ class Matrix:
         return View(self.ids, self.rows, self._is_ascending, is_snapshot)
 
     def append(self, ids: Ids, rows: Rows) -> None:
-        """Put rows behind the others, by id."""
+        """Append rows, sorted by id."""
         end = self._count + len(ids)
         if len(ids) and self._count and ids[0] <= self._ids[self._count - 1]:
             self._is_ascending = False
@@ -85,7 +84,7 @@ class Matrix:
         self._count = end
 
     def keep(self, ids: Ids) -> Matrix:
-        """A new matrix with those of the rows that have one of these ids."""
+        """A new matrix with only these ids."""
         import numpy
 
         stay = numpy.isin(self.ids, ids)
@@ -108,7 +107,7 @@ _DEAD_SHARE, _DEAD_AT_LEAST = 0.15, 256
 
 
 class NumpyEngine:
-    """A matrix of all vectors; its answers are exact."""
+    """A matrix of all vectors; exact."""
 
     name = "numpy"
 
@@ -117,12 +116,12 @@ class NumpyEngine:
         self._lock = threading.Lock()
         self._matrix: Matrix | None = None
         self._largest: dict[int, int] = {}
-        """By change counter, in order: the largest id that was known when the matrix was read there."""
+        """By change counter, in order: the largest id when the matrix was loaded."""
         self._absent = 0
 
     def search(self, db: apsw.Connection, query: bytes, limit: int, *, state: State) -> list[Hit]:
         self._table.check(query, "the query")
-        if limit < 1 or not has_length(query):
+        if limit < 1 or not is_nonzero(query):
             return []
         from memslot_memory_core.index.vectors.cosines import Scores, scan, unit
 
@@ -137,29 +136,29 @@ class NumpyEngine:
 
     def cosines(self, db: apsw.Connection, query: bytes, rowids: Sequence[int], *, state: State) -> dict[int, float]:
         self._table.check(query, "the query")
-        if not rowids or not has_length(query):
+        if not rowids or not is_nonzero(query):
             return {}
         return self._cosines(db, self._look(db, state), query, rowids)
 
     def add(self, db: apsw.Connection, rows: Iterable[tuple[int, bytes]]) -> None:
-        """Check the rows; they are read when they are searched."""
+        """Validate the rows; they are loaded by the next search."""
         for _ in self._table.checked(rows):
             pass
 
     def remove(self, db: apsw.Connection, rowids: Sequence[int]) -> None:
-        """Nothing to do: what is gone from the canonical rows is not found."""
+        """Nothing to do: rows missing from the canonical ones are never returned."""
 
     def create(self, db: apsw.Connection) -> None:
         """Nothing to do: there is no table."""
 
     def drop(self, db: apsw.Connection) -> None:
-        """Give the memory back."""
+        """Free the memory."""
         with self._lock:
             self._matrix = None
             self._largest = {}
 
     def fill(self, db: apsw.Connection) -> None:
-        """Nothing to do: the rows are read when they are searched."""
+        """Nothing to do: rows are loaded by the next search."""
 
     def count(self, db: apsw.Connection) -> int | None:
         return None
@@ -168,7 +167,7 @@ class NumpyEngine:
         return False
 
     def _cosines(self, db: apsw.Connection, view: View | None, query: bytes, rowids: Sequence[int]) -> dict[int, float]:
-        """The exact cosines; where the matrix holds this snapshot and nothing else, without a look at the disk."""
+        """The exact cosines, from memory if the matrix holds exactly this snapshot."""
         import numpy
 
         if view is None or not view.is_snapshot:
@@ -183,12 +182,12 @@ class NumpyEngine:
 
         inside = db.txn_state("main")
         if inside == apsw.SQLITE_TXN_NONE:
-            raise RuntimeError("a vector search belongs into the transaction in which its state was read")
-        # What is not committed may be rolled back, and its ids given to other rows.
+            raise RuntimeError("a vector search must run in the transaction in which its state was read")
+        # Uncommitted rows may be rolled back and their ids reused.
         return None if inside == apsw.SQLITE_TXN_WRITE else self._view(db, state)
 
     def _view(self, db: apsw.Connection, state: State) -> View | None:
-        """At least all rows of this snapshot; None if they were not kept."""
+        """A superset of this snapshot's rows; None if not cached."""
         changes, count = state
         with self._lock:
             if self._matrix is None:
@@ -201,12 +200,12 @@ class NumpyEngine:
                 largest = self._read_new(db, self._matrix, self._largest[max(before)])
                 self._largest = dict(sorted({**self._largest, changes: largest}.items())[-_READINGS:])
                 if newest:
-                    self._tidy(db, state)
+                    self._compact(db, state)
             assert self._matrix is not None
             if len(self._matrix) + self._absent < count:
-                # Some row came in with an id that is not the largest; better slow than incomplete.
+                # A row was added with an id that is not the largest; better slow than incomplete.
                 self._read_all(db, state)
-            # Read at this very change or before it, and as many rows: then they are the same.
+            # Loaded at this change or before it, with as many rows: then they are the same.
             is_snapshot = changes == max(self._largest) and len(self._matrix) + self._absent == count
             return self._matrix.view(is_snapshot)
 
@@ -220,7 +219,7 @@ class NumpyEngine:
         self._absent = max(0, count - len(matrix))
 
     def _read_new(self, db: apsw.Connection, matrix: Matrix, after: int) -> int:
-        """Append the rows with a larger id that are not there yet; gives the largest id."""
+        """Append rows with a larger id; returns the largest id."""
         import numpy
 
         from memslot_memory_core.index.vectors.cosines import read_blocks
@@ -232,8 +231,8 @@ class NumpyEngine:
             matrix.append(ids[new], rows[new])
         return after
 
-    def _tidy(self, db: apsw.Connection, state: State) -> None:
-        """Drop rows that are gone, once they are many: only then is the cost of looking at all ids well spent."""
+    def _compact(self, db: apsw.Connection, state: State) -> None:
+        """Drop deleted rows once there are many: checking all ids is not worth it before."""
         import numpy
 
         assert self._matrix is not None
@@ -242,5 +241,5 @@ class NumpyEngine:
         if dead < max(_DEAD_AT_LEAST, _DEAD_SHARE * len(self._matrix)):
             return
         self._matrix = self._matrix.keep(numpy.array(self._table.ids(db), dtype=numpy.int64))
-        # Older snapshots may still have the rows that were dropped.
+        # Older snapshots may still contain dropped rows.
         self._largest = {changes: self._largest[changes]}
