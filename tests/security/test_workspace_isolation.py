@@ -307,10 +307,10 @@ def by_anthropic_tool(host: Host) -> str:
 
 
 def by_adapters(host: Host) -> str:
-    from memslot_adapters.memory_run import Remembering
+    from memslot_adapters.memory_run import MemoryWriter
     from memslot_adapters.tools import Toolbox
 
-    with Remembering(host, "what is the codename of the project?") as run:
+    with MemoryWriter(host, "what is the codename of the project?") as run:
         return f"{run.prompt} {Toolbox(host).call('memory_search', {'query': 'codename'}).text}"
 
 

@@ -194,7 +194,7 @@ def test_memories_of_static_are_embedded_anew_by_themselves(memslot_host: HostOp
         question = {"query": "When does the harbour open?"}
         assert host.call_tool("memory_recall", question).data["mode"] == "words"
         memory: Any = host.memory
-        memory.upkeep.wait(20)
+        memory.maintenance.wait(20)
         assert host.call_tool("memory_recall", question).data["mode"] == "hybrid"
         assert "512 dimensions" in str(host.memory_status().details["embedder"])
 

@@ -120,7 +120,7 @@ def test_questions_come_from_stdin_and_a_file_without_any_is_an_error(tmp_path: 
     assert json.loads(asked.stdout)["hit@1"] == 1.0
 
     empty = run(tmp_path, "-", stdin="\n")
-    assert (empty.exit_code, "there is no question in -" in empty.stderr) == (1, True)
+    assert (empty.exit_code, "- contains no questions" in empty.stderr) == (1, True)
     assert run(tmp_path, str(tmp_path / "none.jsonl")).exit_code == 2
 
 

@@ -87,7 +87,7 @@ def test_a_search_that_could_not_take_up_changes_says_so(make_manager: Any) -> N
     with writer_lock(manager.location.index_file, wait_seconds=0):
         missed = manager.search("windmill", fresh_seconds=5.0)
     assert not missed.hits
-    assert missed.stale == "what changed last may be missing: another process is writing to the index"
+    assert missed.stale == "recent changes may be missing: another process is writing to the index"
     found = manager.search("windmill", fresh_seconds=5.0)
     assert (len(found.hits), found.stale) == (1, None)
 

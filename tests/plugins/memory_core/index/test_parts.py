@@ -253,7 +253,7 @@ class TestStatus:
                 "DELETE FROM parts_1 WHERE embedding_id = (SELECT max(embedding_id) FROM parts_1)",
                 "row counters are wrong",
             ),
-            ("UPDATE part_bits_1 SET bits = substr(bits, 1, length(bits) / 2)", "2 parts of chunks can be searched"),
+            ("UPDATE part_bits_1 SET bits = substr(bits, 1, length(bits) / 2)", "2 parts of chunks are searchable"),
         ],
     )
     def test_it_tells_of_rows_that_do_not_agree(self, make_manager: Any, sql: str, problem: str) -> None:

@@ -112,7 +112,7 @@ def test_results_outside_the_collections_are_left_out_and_counted(fake: Fake, me
 
     assert [hit.path for hit in outcome.hits] == ["qmd/memory-dir/2026-01-02.md"]
     assert outcome.warning is not None
-    assert outcome.warning.startswith("4 of QMD's results were left out")
+    assert outcome.warning.startswith("4 of QMD's results were dropped")
 
 
 def test_secrets_are_redacted_before_the_text_is_cut(fake: Fake, make_memory: MakeMemory) -> None:
@@ -183,7 +183,7 @@ def test_empty_answer_to_many_words_says_why(memory: QmdMemory) -> None:
 def test_empty_answer_says_what_was_searched_how_fresh_that_is_and_what_to_try(memory: QmdMemory) -> None:
     outcome = memory.search("office")
 
-    assert outcome.warning == "nothing fits in memory-root, memory-dir, as QMD saw them just now"
+    assert outcome.warning == "no match in memory-root, memory-dir, last indexed by QMD just now"
     assert "memslot memory index" in str(outcome.action)
 
 

@@ -39,9 +39,9 @@ def test_an_index_at_the_border_is_not_rewritten_time_and_again() -> None:
 def test_the_other_extension_helps_out_and_the_reason_says_why() -> None:
     choice = choose_engine("auto", rows=10, dims=256, loads=loads(sqlite_vec="it is not installed"))
 
-    assert choice == Choice("vec1", "sqlite-vec cannot be used: it is not installed")
+    assert choice == Choice("vec1", "sqlite-vec is not available: it is not installed")
     assert choose_engine("auto", rows=10**6, dims=256, loads=loads(vec1="too old")) == Choice(
-        "sqlite-vec", "vec1 cannot be used: too old"
+        "sqlite-vec", "vec1 is not available: too old"
     )
 
 

@@ -31,7 +31,7 @@ def test_numpy_needs_no_connection_at_all() -> None:
 
 
 def test_an_unknown_name_is_a_reason_not_an_error() -> None:
-    assert load(apsw.Connection(":memory:"), "faiss") == "there is no vector engine 'faiss'"
+    assert load(apsw.Connection(":memory:"), "faiss") == "unknown vector engine 'faiss'"
 
 
 def reason_for(path: Path) -> str:

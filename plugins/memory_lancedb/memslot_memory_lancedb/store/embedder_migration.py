@@ -1,4 +1,4 @@
-"""A change of embedder: all memories go into a new table while the old one serves, then the new one goes live."""
+"""Embedder migration: memories are re-embedded into a new table, which then replaces the old one."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from memslot import EmbeddingCancelledError
 
 from memslot_memory_lancedb.embedding.embedder import Embedder, Progress
 from memslot_memory_lancedb.embedding.identity import Identity
-from memslot_memory_lancedb.memories import Remembered
+from memslot_memory_lancedb.memory_record import MemoryRecord
 from memslot_memory_lancedb.store.predicate import WAITING
 from memslot_memory_lancedb.store.store import MemoryStore
 from memslot_memory_lancedb.store.table import MemoryTable
 
 AT_ONCE = 500
-"""Rows that are embedded and written together: what is lost when the process ends in between."""
+"""Rows per batch: the most work lost if the process ends."""
 _PASSES = 10
-"""Others may write faster than this copies: then the rest is brought over once the new table is live."""
+"""Others may write faster than this copies: the rest is copied once the new table is live."""
 
 
 def is_due(store: MemoryStore, identity: Identity | None) -> bool:
-    """Whether the live table holds vectors of another embedder than the one in use."""
+    """Whether the live table's vectors are of another embedder than the current one."""
     table = store.live() if identity is not None else None
     return table is not None and table.generation.identity != identity
 
 
-def may_begin_unasked(store: MemoryStore, identity: Identity) -> bool:
-    """Whether a change of embedder is this machine's own.
+def may_start_automatically(store: MemoryStore, identity: Identity) -> bool:
+    """Whether this machine may migrate automatically.
 
-    Two machines that share a store and are set to different embedders would otherwise undo each other's work for
-    ever. An embedder that was live before and was replaced from elsewhere comes back only when somebody asks.
+    Otherwise two machines that share a store with different embedders would undo each other's work forever. An embedder
+    that another machine replaced comes back only on request.
     """
     generations = store.catalogue.generations()
     return generations[-1].machine == store.machine or all(each.identity != identity for each in generations)
@@ -44,20 +44,20 @@ def reembed(
     progress: Progress | None = None,
     cancelled: threading.Event | None = None,
 ) -> int:
-    """Fill the next generation and make it live; how many memories it holds. What was begun before is taken up."""
+    """Fill the next generation and make it live; returns its number of memories. Resumes an interrupted run."""
     identity, old = embedder.identity, store.live()
     if identity is None or old is None or old.generation.identity == identity:
         return 0
     generation = store.make(old.generation.number + 1, identity)
     new = store.open(generation)
-    copied = _bring_up_to_date(old, new, embedder, identity, progress, cancelled)
+    copied = _catch_up(old, new, embedder, identity, progress, cancelled)
     store.catalogue.publish(generation)
-    # What others wrote into the old table since it was last looked at; from now on they write into the new one.
+    # Copy what others wrote to the old table since; from now on they write to the new one.
     _copy_changes(old, new, embedder, identity, copied, cancelled)
     return new.count()
 
 
-def _bring_up_to_date(
+def _catch_up(
     old: MemoryTable,
     new: MemoryTable,
     embedder: Embedder,
@@ -65,7 +65,7 @@ def _bring_up_to_date(
     progress: Progress | None,
     cancelled: threading.Event | None,
 ) -> dict[str, object]:
-    """Copy until nothing is missing; gives the state of the old table that the new one has."""
+    """Copy until nothing is missing; returns the state of the old table that was copied."""
     for _ in range(_PASSES):
         wanted, there = old.changes(), new.changes()
         missing = [each for each, changed in wanted.items() if there.get(each) != changed]
@@ -90,7 +90,7 @@ def _copy_changes(
     before: dict[str, object],
     cancelled: threading.Event | None,
 ) -> None:
-    """Only what changed in the old table: what was forgotten in the new one meanwhile must stay forgotten."""
+    """Copy only changes of the old table: deletions in the new one must persist."""
     now = old.changes()
     changed = [each for each, moment in now.items() if before.get(each) != moment]
     _embed_into(new, old.get_many(changed), embedder, identity, cancelled)
@@ -99,26 +99,26 @@ def _copy_changes(
 
 def _embed_into(
     table: MemoryTable,
-    memories: Sequence[Remembered],
+    memories: Sequence[MemoryRecord],
     embedder: Embedder,
     identity: Identity,
     cancelled: threading.Event | None,
 ) -> None:
     if cancelled is not None and cancelled.is_set():
-        raise EmbeddingCancelledError("re-embedding was stopped; it goes on where it ended")
+        raise EmbeddingCancelledError("re-embedding was stopped; the next run resumes it")
     if memories:
         vectors = embedder.embed_documents([each.text for each in memories], cancelled=cancelled)
         table.put([replace(each, embedder=identity.digest) for each in memories], vectors)
 
 
-def fill_waiting(
+def embed_missing(
     store: MemoryStore,
     embedder: Embedder,
     *,
     progress: Progress | None = None,
     cancelled: threading.Event | None = None,
 ) -> int:
-    """Give vectors to memories that were stored while the embedder failed; how many."""
+    """Embed memories that were stored while the embedder failed; returns how many."""
     identity, table = embedder.identity, store.live()
     if identity is None or table is None or table.generation.identity != identity:
         return 0

@@ -1,4 +1,4 @@
-"""What is still readable of a store that is damaged. Changes nothing: it looks, and hands out what it finds."""
+"""Recovery: reads what is still readable in a damaged store, without changing it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from memslot_memory_lancedb.errors import StoreError
-from memslot_memory_lancedb.memories import Remembered
+from memslot_memory_lancedb.memory_record import MemoryRecord
 from memslot_memory_lancedb.store.catalogue import Generation, table_prefix
 from memslot_memory_lancedb.store.database import Database, is_remote
 from memslot_memory_lancedb.store.store import MemoryStore
@@ -21,18 +21,18 @@ _HIGHEST_NUMBER = 20_000
 
 @dataclass
 class TableReport:
-    """One table: whether it is whole, and which memories of it can be read."""
+    """One table: whether it is intact, and its readable memories."""
 
     name: str
     is_live: bool
     fault: str | None = None
     saved_from: str = "the newest version"
-    memories: list[Remembered] = field(default_factory=list)
+    memories: list[MemoryRecord] = field(default_factory=list)
 
 
 @dataclass
 class Diagnosis:
-    """What was found; `fault` is about the store as a whole."""
+    """The diagnosis; `fault` is about the store as a whole."""
 
     fault: str | None
     tables: list[TableReport]
@@ -41,10 +41,10 @@ class Diagnosis:
     def is_sound(self) -> bool:
         return self.fault is None and all(each.fault is None for each in self.tables if each.is_live)
 
-    def memories(self) -> list[Remembered]:
-        """Every memory that can be saved, each once, in the newest form that was readable."""
-        newest: dict[str, Remembered] = {}
-        # Of a sound store only the live table counts: what was forgotten may still be in an older one.
+    def memories(self) -> list[MemoryRecord]:
+        """Every recoverable memory once, in its newest readable form."""
+        newest: dict[str, MemoryRecord] = {}
+        # For an intact store only the live table counts: older ones may contain deleted memories.
         tables = [each for each in self.tables if each.is_live] if self.is_sound else self.tables
         for table in tables:
             for memory in table.memories:
@@ -55,7 +55,7 @@ class Diagnosis:
 
 
 def diagnose(store: MemoryStore) -> Diagnosis:
-    """Look at every table of the agent and read every row of it."""
+    """Read every row of every table of the agent."""
     fault, live = None, None
     try:
         generation = store.catalogue.live()
@@ -66,7 +66,7 @@ def diagnose(store: MemoryStore) -> Diagnosis:
         names = sorted(each for each in _names(store.database) if each.startswith(table_prefix(store.owner)))
     except StoreError as error:
         return Diagnosis(fault or str(error), [])
-    tables = [_look_at(store, name, name == live) for name in names]
+    tables = [_inspect_table(store, name, name == live) for name in names]
     if live is not None and live not in names:
         fault = fault or f"the table {live} is gone"
     return Diagnosis(fault, tables)
@@ -74,12 +74,12 @@ def diagnose(store: MemoryStore) -> Diagnosis:
 
 def _names(database: Database) -> list[str]:
     if not is_remote(database.location):
-        # Without LanceDB, which may refuse to open a folder with a broken table in it.
+        # Without LanceDB, which may refuse to open a folder with a damaged table.
         return [each.stem for each in Path(database.location).glob("*.lance")]
     return database.table_names()
 
 
-def _look_at(store: MemoryStore, name: str, is_live: bool) -> TableReport:
+def _inspect_table(store: MemoryStore, name: str, is_live: bool) -> TableReport:
     report = TableReport(name, is_live)
     try:
         report.memories = list(_open(store.database, store, name).scan())
@@ -101,14 +101,14 @@ def _open(database: Database, store: MemoryStore, name: str) -> MemoryTable:
     return MemoryTable(database, store.owner, Generation(0, name, None, "", datetime.now(UTC)), handle)
 
 
-def _readable_parts(store: MemoryStore, name: str) -> Iterator[tuple[str, list[Remembered]]]:
-    """Ways to read a broken table, the best first."""
+def _readable_parts(store: MemoryStore, name: str) -> Iterator[tuple[str, list[MemoryRecord]]]:
+    """Ways to read a damaged table, best first."""
     try:
         memories = list(_by_file(_open(store.database, store, name)))
     except StoreError:
         memories = []
     if memories:
-        yield "those files of the newest version that are whole", memories
+        yield "the intact files of the newest version", memories
     if is_remote(store.database.location):
         return
     folder = Path(store.database.location) / f"{name}.lance"
@@ -125,7 +125,7 @@ def _readable_parts(store: MemoryStore, name: str) -> Iterator[tuple[str, list[R
 
 
 def _copy_with(folder: Path, manifest: Path, place: Path) -> Database:
-    """A database in which this manifest is the newest; the data is not copied but linked to."""
+    """A temporary database with this manifest as the newest; data files are linked, not copied."""
     table = place / folder.name
     (table / "_versions").mkdir(parents=True)
     shutil.copy2(manifest, table / "_versions" / manifest.name)
@@ -135,8 +135,8 @@ def _copy_with(folder: Path, manifest: Path, place: Path) -> Database:
     return Database(str(place))
 
 
-def _by_file(table: MemoryTable) -> Iterator[Remembered]:
-    """Read a table file by file, passing over what cannot be read."""
+def _by_file(table: MemoryTable) -> Iterator[MemoryRecord]:
+    """Read a table file by file, skipping unreadable ones."""
     try:
         yield from list(table.scan())
         return
@@ -144,7 +144,7 @@ def _by_file(table: MemoryTable) -> Iterator[Remembered]:
         pass
     files, longest = table.count_files()
     seen = 0
-    # Numbers of files are not used again, so there are gaps between them.
+    # File numbers are not reused, so there are gaps.
     for number in range(_HIGHEST_NUMBER):
         try:
             memories = list(table.read_file(number, longest))

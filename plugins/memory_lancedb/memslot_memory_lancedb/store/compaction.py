@@ -1,4 +1,4 @@
-"""Keeps a growing table quick: few files instead of many, and an index once a full scan is slower."""
+"""Compaction and indexing of a growing table."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from memslot_memory_lancedb.store.purge import (
     wait_for_writers,
     was_forgotten,
 )
+from memslot_memory_lancedb.store.stems_column import WORDS_INDEX, fill_stems, make_words_index
 from memslot_memory_lancedb.store.store import MemoryStore
 from memslot_memory_lancedb.store.table import MemoryTable
 from memslot_memory_lancedb.store.versions import list_versions
-from memslot_memory_lancedb.store.words import WORDS_INDEX, fill_stems, make_words_index
 
 INDEX_FROM_NUMBERS = 2_000_000
-"""Rows times dimensions from which on a search by index is quicker than one that looks at every vector."""
+"""Rows times dimensions from which an index is faster than a full scan."""
 INDEX_FROM_ROWS = 2_000
-"""Fewer cannot train an index, however long their vectors are."""
+"""Minimum rows to train an index."""
 SMALL_FILES = 64
-"""So many files of few rows make every search slower than putting them together would take."""
+"""Number of small files from which compaction pays off."""
 REINDEX_SHARE = 0.2
-"""Rows outside the index are found by looking at each: no more of them than this share."""
+"""Maximum share of unindexed rows, which are scanned."""
 WORDS_FROM_ROWS = 1_000
-"""Rows from which on a full-text index is quicker than reading the stems of every row."""
+"""Rows from which a full-text index is faster than scanning stems."""
 VECTOR_INDEX = "vector_idx"
 
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Upkept:
-    """What an optimization did."""
+class OptimizeReport:
+    """Report of an optimization."""
 
     files_before: int
     files_after: int
@@ -49,7 +49,7 @@ class Upkept:
 
 
 def wants_index(rows: int, dims: int) -> bool:
-    """Whether an index is worth its making."""
+    """Whether an index pays off."""
     return rows >= INDEX_FROM_ROWS and rows * dims >= INDEX_FROM_NUMBERS
 
 
@@ -64,18 +64,18 @@ def has_index(table: MemoryTable, database: Database, name: str = VECTOR_INDEX) 
 
 
 def is_compaction_due(table: MemoryTable, database: Database) -> bool:
-    """Whether there are so many small files that a search feels it."""
+    """Whether there are too many small files."""
     stats = database.attempt(table.handle.stats)
     return bool(stats["fragment_stats"]["num_small_fragments"] >= SMALL_FILES)
 
 
 def is_index_due(table: MemoryTable, database: Database) -> bool:
-    """Whether an index is missing, or has grown old."""
+    """Whether an index is missing or outdated."""
     return bool(_due_indices(table, database))
 
 
 def make_index(table: MemoryTable, database: Database) -> None:
-    """Build the indices that are due. Rows that come later are found without them."""
+    """Build the indices that are due. Later rows are found without them."""
     due = _due_indices(table, database)
     if VECTOR_INDEX in due:
         make_vector_index(table, database)
@@ -84,7 +84,7 @@ def make_index(table: MemoryTable, database: Database) -> None:
 
 
 def make_vector_index(table: MemoryTable, database: Database) -> None:
-    """Index the vectors, and what queries ask for beside them."""
+    """Index the vectors and the filter columns."""
     from lancedb.index import Bitmap, BTree, IvfSq
 
     config = IvfSq(distance_type="l2")
@@ -115,8 +115,8 @@ def optimize(
     keep: timedelta,
     purge: bool | None = None,
     say: Say = lambda step: None,
-) -> Upkept | None:
-    """Do all of it. `purge` None removes the history if something was forgotten, so that its bytes are gone."""
+) -> OptimizeReport | None:
+    """Run all maintenance. `purge` None removes the history only if something was forgotten."""
     table, database = store.live(), store.database
     if table is None:
         return None
@@ -126,7 +126,7 @@ def optimize(
     if purge is None:
         purge = was_forgotten(before) or before[-1].removed_rows > 0
     if purge:
-        say("writing anew what lies beside forgotten memories")
+        say("rewriting files that contain forgotten memories")
         rewrite_around_removed(table, database)
     say("putting files together")
     compact(table, database, keep)
@@ -134,10 +134,10 @@ def optimize(
     if indexed:
         say("building the index")
         make_index(table, database)
-    remove_copies(table, database)
+    remove_duplicates(table, database)
     if purge or indexed:
         if purge:
-            say("waiting for writers that may be under way, then removing earlier versions")
+            say("waiting for active writers, then removing earlier versions")
             wait_for_writers()
         compact(table, database, timedelta(0) if purge else keep)
     say("dropping tables of earlier embedders")
@@ -145,11 +145,11 @@ def optimize(
     store.catalogue.compact()
     after = list_versions(table, database)
     gone = len({each.number for each in before} - {each.number for each in after})
-    return Upkept(files_before, count_files(table, database), gone, purge, indexed, dropped)
+    return OptimizeReport(files_before, count_files(table, database), gone, purge, indexed, dropped)
 
 
-def remove_copies(table: MemoryTable, database: Database) -> int:
-    """Leave one row of each id, the newest: two machines that changed one memory at one moment may leave two."""
+def remove_duplicates(table: MemoryTable, database: Database) -> int:
+    """Keep only the newest row per id: concurrent changes on two machines may leave two."""
     rows = table.addresses()
     if len(rows) == len({row["id"] for row in rows}):
         return 0
@@ -164,12 +164,12 @@ def remove_copies(table: MemoryTable, database: Database) -> int:
 
 
 def drop_retired(store: MemoryStore, identity: Identity | None) -> int:
-    """Drop the agent's tables that nothing reads any more; how many."""
+    """Drop the agent's unused tables; returns how many."""
     live = store.catalogue.live()
     if live is None:
         return 0
     names = {each.table for each in store.catalogue.generations()}
-    # One that is being filled for the embedder in use will be wanted; any other was given up.
+    # Keep one that is being filled for the current embedder; any other was abandoned.
     names |= {each.table for each in store.catalogue.orphans() if each.identity != identity}
     there = set(store.database.table_names())
     retired = (names - {live.table}) & there

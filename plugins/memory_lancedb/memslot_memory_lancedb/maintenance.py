@@ -1,4 +1,4 @@
-"""Work that nobody waits for: new vectors, missing ones, compaction, the index. In a thread, one at a time."""
+"""Background maintenance: re-embedding, missing vectors, compaction, indices. One thread, one task at a time."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from memslot import EmbeddingCancelledError, MemslotError, one_line
 from memslot_memory_lancedb.embedding.embedder import Embedder
 from memslot_memory_lancedb.errors import StoreAwayError
 from memslot_memory_lancedb.recall.background import Backgrounds
-from memslot_memory_lancedb.store.growth import is_compaction_due, is_index_due, make_index
+from memslot_memory_lancedb.store.compaction import is_compaction_due, is_index_due, make_index
+from memslot_memory_lancedb.store.embedder_migration import embed_missing, is_due, may_start_automatically, reembed
 from memslot_memory_lancedb.store.predicate import WAITING
 from memslot_memory_lancedb.store.purge import compact, expire, is_expiry_due, purge, was_forgotten
-from memslot_memory_lancedb.store.reembed import fill_waiting, is_due, may_begin_unasked, reembed
+from memslot_memory_lancedb.store.stems_column import fill_stems, needs_stems
 from memslot_memory_lancedb.store.store import MemoryStore
 from memslot_memory_lancedb.store.table import MemoryTable
 from memslot_memory_lancedb.store.versions import list_versions
-from memslot_memory_lancedb.store.words import are_due, fill_stems
 
 LOOK_EVERY_WRITES = 16
 AGAIN_AFTER_SECONDS = 60.0
-"""After a failure nothing is tried for this long."""
+"""Pause after a failure."""
 CLOSE_SECONDS = 20.0
-"""LanceDB cannot be interrupted, and a Python that ends under it dies with a crash instead of an exit code."""
+"""LanceDB can't be interrupted, and a Python that exits during a call crashes instead of returning its exit code."""
 logger = logging.getLogger("memslot.plugin.memory-lancedb")
 
 
-class Upkeep:
-    """Does what is due, when it is nudged. It ends with its process; what was cut short is taken up the next time."""
+class Maintenance:
+    """Runs due tasks. It ends with the process; interrupted tasks resume the next time."""
 
     def __init__(
         self,
@@ -52,17 +52,17 @@ class Upkeep:
         self._looked_at_writes = -LOOK_EVERY_WRITES
         self._not_before = 0.0
         self.doing: str | None = None
-        """What is under way, as a sentence."""
+        """The current task, as a sentence."""
         self.reembedding: str | None = None
-        """The same, while it keeps search from going by meaning."""
+        """The same, while the task prevents vector search."""
         self.problem: str | None = None
 
-    def nudge(self, *, forgotten: bool = False) -> None:
-        """Look whether something is due, at the first use and after every few writes; returns at once."""
+    def check_now(self, *, forgotten: bool = False) -> None:
+        """Check for due tasks, at first use and after every few writes; returns at once."""
         with self._lock:
             is_soon = self._store.writes - self._looked_at_writes < LOOK_EVERY_WRITES
             if forgotten and self._purge_on_forget:
-                # Should the thread be busy, the next nudge looks again.
+                # If the thread is busy, the next check will do.
                 is_soon, self._looked_at_writes = False, -LOOK_EVERY_WRITES
             is_busy = self._thread is not None and self._thread.is_alive()
             if is_soon or is_busy or self._stop.is_set() or time.monotonic() < self._not_before:
@@ -75,32 +75,32 @@ class Upkeep:
                 self._thread = None
 
     def close(self) -> None:
-        """Stop at the next good moment, and wait a little for it."""
+        """Stop after the current step, and wait briefly for it."""
         self._stop.set()
         thread = self._thread
         if thread is not None:
             thread.join(CLOSE_SECONDS)
 
     def wait(self, seconds: float) -> None:
-        """Wait for what is under way."""
+        """Wait for the current task."""
         thread = self._thread
         if thread is not None:
             thread.join(seconds)
 
     def _work(self) -> None:
         try:
-            self._catch_up()
+            self._run_due_tasks()
             self.problem = None
         except EmbeddingCancelledError:
             pass
         except StoreAwayError as error:
-            # Whoever asks how the store is hears it from the store, and for as long as it is so.
+            # The status reports the store's own errors while they last.
             self._fail(str(error))
             self.problem = None
         except MemslotError as error:
-            self._fail(f"upkeep did not finish and is tried again: {error}")
+            self._fail(f"maintenance did not finish and will be retried: {error}")
         except Exception as error:
-            self._fail(f"upkeep failed: {type(error).__name__}: {error}")
+            self._fail(f"maintenance failed: {type(error).__name__}: {error}")
         finally:
             self.doing = self.reembedding = None
 
@@ -110,43 +110,43 @@ class Upkeep:
         self._looked_at_writes = -LOOK_EVERY_WRITES
         logger.warning("%s", self.problem)
 
-    def _catch_up(self) -> None:
+    def _run_due_tasks(self) -> None:
         store, embedder = self._store, self._embedder
         identity = embedder.identity
-        if identity is not None and is_due(store, identity) and may_begin_unasked(store, identity):
+        if identity is not None and is_due(store, identity) and may_start_automatically(store, identity):
             self._report(0, 0)
             reembed(store, embedder, progress=self._report, cancelled=self._stop)
             self.doing = self.reembedding = None
         table = store.live()
         if table is None or self._stop.is_set():
             return
-        if are_due(table):
-            self.doing = "memories of an older version are getting their words"
+        if needs_stems(table):
+            self.doing = "indexing the words of memories from an older version"
             fill_stems(table, self._stop)
         if identity is not None and table.generation.identity == identity:
             self._backgrounds.get(identity, cancelled=self._stop)
         if identity is not None and table.generation.identity == identity and table.count(WAITING):
-            self.doing = "memories that were stored while the embedder failed are getting their vectors"
-            fill_waiting(store, embedder, cancelled=self._stop)
+            self.doing = "embedding memories that were stored while the embedder failed"
+            embed_missing(store, embedder, cancelled=self._stop)
         self._remove_bytes(table)
         if not self._stop.is_set() and is_compaction_due(table, store.database):
-            self.doing = "small files are being put together"
+            self.doing = "compacting small files"
             compact(table, store.database, self._keep)
         if not self._stop.is_set() and is_index_due(table, store.database):
-            self.doing = "the index is being built"
+            self.doing = "building the index"
             make_index(table, store.database)
             compact(table, store.database, self._keep)
 
     def _remove_bytes(self, table: MemoryTable) -> None:
-        """Remove text that was forgotten: at once where it is so set, else when the history has expired."""
+        """Erase forgotten text: at once if configured, else when the history has expired."""
         database = self._store.database
         if self._purge_on_forget and was_forgotten(list_versions(table, database)):
-            self.doing = "forgotten memories are being removed from the disk"
+            self.doing = "erasing forgotten memories from disk"
             purge(self._store, self._stop)
         elif not self._stop.is_set() and is_expiry_due(table, database, self._keep):
-            self.doing = "expired versions are being removed"
+            self.doing = "removing expired versions"
             expire(table, database, self._keep)
 
     def _report(self, done: int, total: int) -> None:
         count = f" ({done} of {total})" if total else ""
-        self.doing = self.reembedding = f"memories are being embedded anew{count}; until then search goes by words"
+        self.doing = self.reembedding = f"re-embedding memories{count}; until then search uses keywords only"

@@ -1,4 +1,4 @@
-"""Orders to a model in Chinese, Japanese and Korean, where words do not stand apart.
+"""Instructions to a model in Chinese, Japanese and Korean, which have no spaces between words.
 
 As in `orders`, but the skeleton has one letter per known term and one dot per other character.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from memslot_memory_lancedb.capture.reading import without_addresses
+from memslot_memory_lancedb.capture.normalization import without_addresses
 
 CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 
@@ -57,7 +57,7 @@ _LETTER = {term: letter for letter, terms in _TERMS.items() for term in terms.sp
 
 
 def _by_first_character(terms: Iterable[str]) -> str:
-    """One alternative per first character, longest term first: most characters of a text begin no term at all."""
+    """One alternative per first character, longest term first: most characters start no term."""
     ends: dict[str, list[str]] = {}
     for term in sorted(terms, key=len, reverse=True):
         ends.setdefault(term[0], []).append(re.escape(term[1:]))
@@ -116,8 +116,8 @@ RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
 )
 
 
-def order_in_cjk(folded: str) -> str | None:
-    """The rule that a folded text breaks, if it gives an order to a model in Chinese, Japanese or Korean."""
+def find_instruction_cjk(folded: str) -> str | None:
+    """The rule that a folded CJK text violates by instructing a model, or None."""
     if folded.isascii() or not CJK.search(folded):
         return None
     bones = skeleton(folded)

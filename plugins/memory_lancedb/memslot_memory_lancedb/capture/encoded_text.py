@@ -1,4 +1,4 @@
-"""Sentences inside codes: base64, base32, hex, bits, percent and backslash escapes are read, not trusted."""
+"""Decodes text in base64, base32, hex, bits, percent and backslash escapes, to check it for injection."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LONGEST = 20_000
 
 
 def decoded_sentences(text: str) -> Iterator[str]:
-    """Every readable sentence that stands in the text as a code."""
+    """Every readable sentence that is encoded in the text."""
     for read, pattern in ((_base64, _BASE64), (_base32, _BASE32), (_hex, _HEX), (_escapes, _ESCAPES), (_bits, _BITS)):
         for code in pattern.finditer(text):
             raw = read(code[0][:_LONGEST])
@@ -34,7 +34,7 @@ def rot13(text: str) -> str:
 
 def _base64(code: str) -> bytes:
     if _IDENTIFIER.fullmatch(code):
-        # A commit, an order number: some decode to letters of one script or another.
+        # Some commit hashes and order numbers happen to decode to letters.
         return b""
     code = code.rstrip("=").replace("-", "+").replace("_", "/")
     try:
@@ -66,7 +66,7 @@ def _bits(code: str) -> bytes:
 
 
 def _sentence(raw: bytes) -> str | None:
-    """The bytes as text, if they are words and not merely bytes that happen to be printable."""
+    """The bytes as text, if they are words rather than merely printable."""
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
@@ -75,7 +75,7 @@ def _sentence(raw: bytes) -> str | None:
         return None
     if text.isascii():
         words = _WORD.findall(text)
-        # An identifier or a file name is one word; noise that decodes to ASCII has few letters in a row.
+        # An identifier or file name is one word; random ASCII has few letters in a row.
         return text if (" " in text.strip() and sum(map(len, words)) >= 0.7 * len(text)) or len(words) >= 4 else None
     letters = [character for character in text if character.isalpha()]
     return text if len(letters) >= 0.6 * len(text) and len(set(letters)) >= 5 else None

@@ -1,4 +1,4 @@
-"""A memory, as everything in this plugin hands it around."""
+"""The memory record and its JSON form."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ CATEGORIES: tuple[Category, ...] = get_args(Category)
 Leg = Literal["words", "meaning"]
 LEGS: tuple[Leg, ...] = get_args(Leg)
 MAX_CHARS = 10_000
-"""The longest text that can be remembered: one memory is one thought, not a document."""
+"""Maximum length of a memory: one thought, not a document."""
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a memory came from: the conversation and the message, where they are known."""
+    """Where a memory came from: conversation and message, if known."""
 
     session: str = ""
     message: str = ""
 
 
 @dataclass(frozen=True)
-class Remembered:
-    """One memory of one agent. `embedder` names whose vector it has; empty: it waits for one."""
+class MemoryRecord:
+    """One memory of one agent. `embedder` identifies its vector; empty if it has none yet."""
 
     text: str
     category: Category = "other"
@@ -43,7 +43,7 @@ class Remembered:
         return self.updated_at or self.created_at
 
     def to_json(self) -> dict[str, Any]:
-        """The memory under keys that scripts can rely on; `from_json` reads it back without loss."""
+        """The memory as JSON with stable keys; `from_json` reads it back losslessly."""
         return {
             "id": self.id,
             "text": self.text,
@@ -55,8 +55,8 @@ class Remembered:
         }
 
     @classmethod
-    def from_json(cls, tree: Any) -> Remembered:
-        """Read what `to_json` wrote; raises ValueError with the reason where it is something else."""
+    def from_json(cls, tree: Any) -> MemoryRecord:
+        """The inverse of `to_json`; raises ValueError for invalid input."""
         if not isinstance(tree, dict):
             raise ValueError("a memory must be an object")
         origin = tree.get("origin") or {}
@@ -75,21 +75,21 @@ class Remembered:
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchHit:
     """A memory that answers a query.
 
     `score` is how near its vector is, or the share of the query's words where no vector was `compared`; `relevance`
     joins words and meaning on a scale of 0 to 1, and decides. `found_by` says which of the two found it.
     """
 
-    memory: Remembered
+    memory: MemoryRecord
     score: float
     relevance: float = 1.0
     found_by: tuple[Leg, ...] = ("meaning",)
     compared: bool = True
 
     def to_json(self) -> dict[str, Any]:
-        """What a search says beside the memory."""
+        """The hit as JSON."""
         return {
             "score": round(self.score, 4),
             "relevance": round(self.relevance, 4),
@@ -98,7 +98,7 @@ class Found:
 
 
 def sendable(text: str) -> str:
-    """A text that can be written as UTF-8: half a surrogate pair becomes a replacement character."""
+    """A text that can be encoded as UTF-8: lone surrogates become replacement characters."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -149,5 +149,5 @@ def _moment(name: str, value: Any) -> datetime:
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be a time such as 2026-03-05T10:30:00+00:00") from None
     if moment.tzinfo is None:
-        raise ValueError(f"{name} must say its time zone, such as +00:00")
+        raise ValueError(f"{name} must include a time zone, such as +00:00")
     return moment.astimezone(UTC)

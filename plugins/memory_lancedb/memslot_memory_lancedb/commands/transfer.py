@@ -1,4 +1,4 @@
-"""`ltm export` and `import`: memories out of the store and in again."""
+"""`ltm export` and `ltm import`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from memslot import atomic_file
 
 from memslot_memory_lancedb.commands.output import memories, print_json, say, say_done, say_warning
 from memslot_memory_lancedb.errors import TransferError
-from memslot_memory_lancedb.memories import Remembered
 from memslot_memory_lancedb.memory import LanceMemory
+from memslot_memory_lancedb.memory_record import MemoryRecord
 from memslot_memory_lancedb.settings import Settings
-from memslot_memory_lancedb.transfer.importing import import_memories
-from memslot_memory_lancedb.transfer.jsonl import read_jsonl, write_jsonl
-from memslot_memory_lancedb.transfer.markdown import read_markdown, write_markdown
+from memslot_memory_lancedb.transfer.formats import read_jsonl, read_markdown, write_jsonl, write_markdown
+from memslot_memory_lancedb.transfer.memory_import import import_memories
 
 Format = Literal["jsonl", "markdown"]
 FORMATS = ("jsonl", "markdown")
@@ -25,10 +24,10 @@ FORMATS = ("jsonl", "markdown")
 def add_commands(group: click.Group, memory: LanceMemory, settings: Settings) -> None:
     @group.command("export")
     @click.argument("file", type=click.Path(dir_okay=False, path_type=Path), required=False)
-    @click.option("--format", "form", type=click.Choice(FORMATS), help="Told from the file's name unless given.")
+    @click.option("--format", "form", type=click.Choice(FORMATS), help="File format (default: from the file name).")
     @click.option("--force", is_flag=True, help="Overwrite FILE.")
     def export_memories(file: Path | None, form: Format | None, force: bool) -> None:
-        """Write all memories to FILE, or to stdout; `memslot ltm import` reads them back without loss.
+        """Export all memories to FILE or stdout, losslessly; `memslot ltm import` reads them back.
 
         \b
         Examples:
@@ -37,7 +36,7 @@ def add_commands(group: click.Group, memory: LanceMemory, settings: Settings) ->
           memslot ltm export | jq -r .text
         """
         if file is not None and file.exists() and not force:
-            raise click.ClickException(f"{file} is there already; overwrite it with --force")
+            raise click.ClickException(f"{file} exists already; overwrite it with --force")
         table = memory.store.live()
         found = sorted(table.scan(), key=lambda each: (each.created_at, each.id)) if table is not None else []
         write_memories(found, file, form)
@@ -46,12 +45,12 @@ def add_commands(group: click.Group, memory: LanceMemory, settings: Settings) ->
 
     @group.command("import")
     @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path, allow_dash=True))
-    @click.option("--format", "form", type=click.Choice(FORMATS), help="Told from the file's name unless given.")
+    @click.option("--format", "form", type=click.Choice(FORMATS), help="File format (default: from the file name).")
     @click.option("--replace", is_flag=True, help="Overwrite memories of the same id that differ.")
-    @click.option("--dry-run", is_flag=True, help="Only say what would happen.")
+    @click.option("--dry-run", is_flag=True, help="Show what would be imported, without writing anything.")
     @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
     def import_file(file: Path, form: Format | None, replace: bool, dry_run: bool, as_json: bool) -> None:
-        """Take the memories of FILE (- is stdin) into this agent's store."""
+        """Import the memories in FILE (- for stdin) into this agent's store."""
         read = read_memories(file, form)
         bar = click.progressbar(length=len(read), label="importing", file=sys.stderr, hidden=not sys.stderr.isatty())
         with bar:
@@ -67,13 +66,13 @@ def add_commands(group: click.Group, memory: LanceMemory, settings: Settings) ->
         if done.unchanged:
             say(f"{memories(len(done.unchanged))} there already")
         if done.differing:
-            say_warning(f"{memories(len(done.differing))} differ from what is there and were left: use --replace")
+            say_warning(f"{memories(len(done.differing))} differ from stored ones and were not replaced: use --replace")
         if done.warning:
             say_warning(done.warning)
 
 
-def write_memories(found: list[Remembered], file: Path | None, form: Format | None) -> None:
-    """Write to a file that only its owner can read, or to stdout."""
+def write_memories(found: list[MemoryRecord], file: Path | None, form: Format | None) -> None:
+    """Write to a file with mode 0600, or to stdout."""
     pieces = write_markdown(found) if _format_of(file, form) == "markdown" else write_jsonl(found)
     if file is None:
         for piece in pieces:
@@ -86,7 +85,7 @@ def write_memories(found: list[Remembered], file: Path | None, form: Format | No
         raise click.ClickException(f"{file} cannot be written: {error.strerror}") from None
 
 
-def read_memories(file: Path, form: Format | None) -> list[Remembered]:
+def read_memories(file: Path, form: Format | None) -> list[MemoryRecord]:
     """The memories of a file; raises a TransferError that names the line."""
     try:
         data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()

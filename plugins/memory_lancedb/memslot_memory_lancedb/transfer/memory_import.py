@@ -1,4 +1,4 @@
-"""Takes memories from a file into the store: what is there already is named, and nothing is overwritten unasked."""
+"""Imports memories: existing ones are reported, and nothing is overwritten unless requested."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from memslot import MemslotError, redact
 
 from memslot_memory_lancedb.embedding.embedder import Embedder
-from memslot_memory_lancedb.memories import Remembered
+from memslot_memory_lancedb.memory_record import MemoryRecord
 from memslot_memory_lancedb.store.store import MemoryStore
 
 if TYPE_CHECKING:
@@ -21,26 +21,26 @@ Progress = Callable[[int], None]
 
 @dataclass
 class Imported:
-    """What became of a file's memories, by id."""
+    """The outcome of an import, by id."""
 
     added: list[str] = field(default_factory=list)
     replaced: list[str] = field(default_factory=list)
     unchanged: list[str] = field(default_factory=list)
     differing: list[str] = field(default_factory=list)
-    """There already and not the same: left as they are, unless replacing was asked for."""
+    """Existing ones that differ; not replaced unless requested."""
     warning: str | None = None
 
 
 def import_memories(
     store: MemoryStore,
     embedder: Embedder,
-    memories: Iterable[Remembered],
+    memories: Iterable[MemoryRecord],
     *,
     replace_differing: bool = False,
     dry_run: bool = False,
     progress: Progress = lambda count: None,
 ) -> Imported:
-    """Add memories with their ids and times; they become this agent's, whoever exported them."""
+    """Add memories with their ids and times to this agent, whoever exported them."""
     result = Imported()
     newest = {each.id: replace(each, text=redact(each.text)) for each in memories}
     waiting = list(newest.values())
@@ -54,14 +54,14 @@ def import_memories(
 def _import_part(
     store: MemoryStore,
     embedder: Embedder,
-    part: Sequence[Remembered],
+    part: Sequence[MemoryRecord],
     result: Imported,
     replace_differing: bool,
     dry_run: bool,
 ) -> None:
     table = store.live()
     there = {each.id: each for each in table.get_many([each.id for each in part])} if table is not None else {}
-    wanted: list[Remembered] = []
+    wanted: list[MemoryRecord] = []
     for memory in part:
         known = there.get(memory.id)
         if known is None:
@@ -80,12 +80,14 @@ def _import_part(
     store.put([replace(each, embedder=mark) for each in wanted], vectors, embedder.identity)
 
 
-def _embed(embedder: Embedder, memories: Sequence[Remembered], result: Imported) -> tuple[Sequence[Vector | None], str]:
-    """Vectors and whose they are; none, with a warning, where the embedder fails."""
+def _embed(
+    embedder: Embedder, memories: Sequence[MemoryRecord], result: Imported
+) -> tuple[Sequence[Vector | None], str]:
+    """Vectors and their embedder; none, with a warning, if the embedder fails."""
     identity = embedder.identity
     if identity is not None:
         try:
             return embedder.embed_documents([each.text for each in memories]), identity.digest
         except MemslotError as error:
-            result.warning = f"the memories have no vectors yet and are found by words only: {error}"
+            result.warning = f"the memories have no vectors yet and are found by keywords only: {error}"
     return [None] * len(memories), ""

@@ -1,4 +1,4 @@
-"""How a text reads to a model: disguises such as accents, look-alike letters, digits and gaps are taken off."""
+"""Text normalization: undoes disguises such as accents, homoglyphs, digits for letters, and gaps."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator
 
 _MARKS = re.compile("[\u0300-\u036f\u20d0-\u20f0]+")
-# Characters that show nothing; what they may be used for is decided in `hidden_text`.
+# Invisible characters; `has_hidden_text` decides which uses are legitimate.
 INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]+"
@@ -33,20 +33,20 @@ ADDRESS = "\x00"
 
 
 def fold(text: str) -> str:
-    """One spelling for all: lower case, compatibility forms and accents gone, Hangul and kana whole."""
+    """Fold a text: lower case, no compatibility forms or accents, composed Hangul and kana."""
     if text.isascii():
         return text.lower().translate(_APOSTROPHES)
     plain = _MARKS.sub("", unicodedata.normalize("NFKD", text))
     return unicodedata.normalize("NFC", plain).casefold().translate(_APOSTROPHES)
 
 
-def show(text: str) -> str:
+def strip_invisible(text: str) -> str:
     """The text without its invisible characters."""
     return text if text.isascii() else INVISIBLE.sub("", text)
 
 
 def without_addresses(folded: str) -> str:
-    """The folded text with one mark in place of each URL, e-mail address and host name."""
+    """The folded text with a placeholder for each URL, e-mail address and host name."""
     folded = folded.replace(ADDRESS, " ")
     if "://" in folded or "www." in folded:
         folded = _URL.sub(ADDRESS, folded)
@@ -56,7 +56,7 @@ def without_addresses(folded: str) -> str:
 
 
 def readings(folded: str, words: frozenset[str]) -> Iterator[str]:
-    """Other ways to read a folded text, each given only if it differs; `words` help to cut letters that run on."""
+    """Alternative readings of a folded text, if they differ; `words` help to split run-together letters."""
     latin = folded
     if not folded.isascii() and _TWO_SCRIPTS.search(folded):
         latin = folded.translate(_LOOK_ALIKE)
@@ -71,7 +71,7 @@ def readings(folded: str, words: frozenset[str]) -> Iterator[str]:
 
 
 def _cut(letters: str, words: frozenset[str]) -> str:
-    """Words out of letters that run on, longest known word first; what is unknown stays together."""
+    """Split run-together letters into known words, longest first; unknown letters stay together."""
     if letters in words or len(letters) < 9:
         return letters
     found: list[str] = []

@@ -1,4 +1,4 @@
-"""What LanceDB raises, in one sentence that says what to do. Its own messages run over many lines and into Rust."""
+"""Translates LanceDB's errors, which run over many lines of Rust, into one sentence with a next step."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from memslot import one_line, redact
 from memslot_memory_lancedb.errors import StoreAwayError, StoreDamagedError, StoreError
 
 _SOURCE = re.compile(r",?\s*/\S*\.rs:\d+(:\d+)?|, location: Location \{.*?\}|, backtrace: \w+")
-"""Places in Rust sources, which help nobody who reads the sentence."""
+"""Rust source locations, removed from messages."""
 
-# Looked at in this order: a broken file's message may also hold the word "error".
+# In this order: a damaged file's message may also contain the word "error".
 _KINDS: tuple[tuple[re.Pattern[str], type[StoreError], str], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), kind, sentence)
     for pattern, kind, sentence in (
         (
             r"no space left|file too large|disk quota|os error (28|27|122)\b",
             StoreError,
-            "the disk that holds {place} is full: free some space, then it goes on",
+            "the disk of {place} is full: free some space to continue",
         ),
         (
             r"read-only file system|permission denied|os error (13|30)\b",
             StoreError,
-            "{place} cannot be written or read by this user: check who owns it and its mode",
+            "{place} is not accessible to this user: check its owner and mode",
         ),
         (
             r"nosuchbucket|bucket does not exist",
@@ -50,15 +50,15 @@ _KINDS: tuple[tuple[re.Pattern[str], type[StoreError], str], ...] = tuple(
             r"|unexpected (eof|end)|invalid tag|invalid wire|no such file|file too short|invalid range|range .* out of"
             r"|panicked|index out of bounds|out of range|protobuf|not a lance file|footer|file size is too small",
             StoreDamagedError,
-            "files of {place} are damaged or missing: memslot ltm doctor tells what can be saved",
+            "files of {place} are damaged or missing: run memslot ltm doctor to see what can be saved",
         ),
     )
 )
 
 
 @contextlib.contextmanager
-def told_plainly(place: str) -> Iterator[None]:
-    """Around calls of LanceDB: whatever it raises becomes a StoreError that a person can read."""
+def translate_errors(place: str) -> Iterator[None]:
+    """Turn whatever LanceDB raises into a readable StoreError."""
     try:
         yield
     except StoreError:
@@ -66,29 +66,29 @@ def told_plainly(place: str) -> Iterator[None]:
     except Exception as error:
         raise as_store_error(error, place) from error
     except BaseException as error:
-        # What Rust panics with is no Exception; anything else of this kind is for whoever asked for it.
+        # Rust panics are not Exceptions; other BaseExceptions pass through.
         if type(error).__name__ != "PanicException":
             raise
         raise as_store_error(error, place) from None
 
 
 def as_store_error(error: BaseException, place: str) -> StoreError:
-    """The same error as one of ours."""
+    """The error as a StoreError."""
     said = redact(str(error)) or type(error).__name__
     brief = one_line(_SOURCE.sub("", said).removeprefix("lance error: "), 160)
     for pattern, kind, sentence in _KINDS:
         if pattern.search(said) or (kind is StoreDamagedError and type(error).__name__ == "PanicException"):
             return kind(one_line(f"{sentence.format(place=place)} ({brief})"))
-    return StoreError(one_line(f"{place} could not do this: {brief}"))
+    return StoreError(one_line(f"{place} failed: {brief}"))
 
 
 def is_conflict(error: BaseException) -> bool:
-    """Whether another writer was quicker, so that the same again may succeed."""
+    """Whether it is a write conflict, so that a retry may succeed."""
     said = str(error).lower()
     return "conflict" in said or "concurrent" in said or "too many concurrent" in said
 
 
 def is_missing(error: BaseException) -> bool:
-    """Whether a file is not there: it is damage, unless somebody removed an old version just now."""
+    """Whether a file is missing: damage, unless an old version was just removed."""
     said = str(error).lower()
     return "not found" in said or "no such file" in said

@@ -1,7 +1,7 @@
-"""The column of words: the stems of each text, which LanceDB's full-text index searches.
+"""The stems column, which LanceDB's full-text index searches.
 
-A store of an older version gets it by itself: the column is added empty, then filled in parts. A process that ends in
-between leaves rows without stems; searches read those one by one, and the next process goes on with them.
+A store of an older version gets it automatically: the column is added empty, then filled in batches. If that is
+interrupted, searches scan the rows without stems, and the next process continues.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from memslot_memory_lancedb.store.table import MemoryTable
 
 WORDS_INDEX = "stems_idx"
 AT_ONCE = 500
-"""Rows that are written together."""
+"""Rows per batch."""
 
 
-def are_due(table: MemoryTable) -> bool:
-    """Whether rows lack their stems."""
-    return not table.has_stems or table.count_wordless() > 0
+def needs_stems(table: MemoryTable) -> bool:
+    """Whether any rows lack stems."""
+    return not table.has_stems or table.count_without_stems() > 0
 
 
 def fill_stems(table: MemoryTable, cancelled: threading.Event | None = None) -> int:
-    """Store the stems of all rows that lack them; how many. Two processes may do it at once."""
+    """Fill in missing stems; returns how many. Safe with concurrent processes."""
     if not table.has_stems:
         table.add_stems_column()
     missing = table.read(WORDLESS)
@@ -40,7 +40,7 @@ def has_words_index(table: MemoryTable, database: Database) -> bool:
 
 
 def make_words_index(table: MemoryTable, database: Database) -> None:
-    """Build the full-text index, anew where there is one. The stems are ours, so it only splits at blanks."""
+    """Build or rebuild the full-text index. Texts are stemmed already, so it only splits at blanks."""
     from lancedb.index import FTS
 
     config = FTS(

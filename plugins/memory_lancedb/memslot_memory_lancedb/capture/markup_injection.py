@@ -1,7 +1,7 @@
-"""Markup that pretends to be the conversation itself, calls tools, hides text or carries data away.
+"""Injection by markup: fake conversation turns, tool calls, hidden text, data exfiltration.
 
-Every pattern runs on a folded text, so none needs to ignore case, and only where its needle is in the text: that and
-bounded gaps keep a megabyte cheap.
+Patterns run on folded text, so none needs to ignore case, and only if their needle occurs: that and bounded gaps keep a
+megabyte cheap.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ _PATTERNS: tuple[tuple[str, str, re.Pattern[str]], ...] = (
     ),
 )
 _THINGS = "SYSTEM|USER|ADMIN|ASSISTANT|DEVELOPER|MEMORY|CONTEXT|DOCUMENT|INSTRUCTIONS?|PROMPT|INPUT|OVERRIDE|SAFETY"
-# In capitals: a sentence may well speak of the beginning of a system test.
+# In capitals: a sentence may mention the beginning of a system test.
 _CAPITALS = re.compile(
     rf"\b(?:BEGIN|START|END)(?:\s{{1,3}}OF)?(?:\s{{1,3}}THE)?\s{{1,3}}(?:{_THINGS})\s{{0,3}}"
     r"(?:PROMPT|MESSAGE|INPUT|CONTEXT|OVERRIDE|INSTRUCTIONS?|DOCUMENT|MODE|\]|--|==|\*\*)"
@@ -91,12 +91,12 @@ _CAPITALS = re.compile(
 _LINK = re.compile(r"\[\s{0,3}((?:https?://|www\.)[^\]\s]{1,200})\s{0,3}\]\(\s{0,3}(https?://[^()\s]{1,300})")
 
 
-def trick_in(text: str, folded: str) -> str | None:
-    """The rule that a text breaks by its markup; `folded` is the same text, folded."""
+def find_markup_injection(text: str, folded: str) -> str | None:
+    """The rule that a text violates by its markup; `folded` is the same text, folded."""
     if "<" in folded:
         for name, rest in _TAG.findall(folded):
             name = name.removeprefix("antml:")
-            # Every `<system_…>` is meant to be taken for the system.
+            # Every `<system_…>` poses as the system.
             rule = _TAG_RULE.get(name) or _TAG_RULE.get(
                 _PREFIX.split(name, maxsplit=1)[0] if name[:6] == "system" else ""
             )
@@ -104,7 +104,7 @@ def trick_in(text: str, folded: str) -> str | None:
                 rule = "html"
             if rule:
                 return rule
-    # A line's start is found by the break before it; the first line gets one, too.
+    # Line starts are matched by the preceding newline; the first line gets one, too.
     lines = "\n" + folded
     for rule, needle, pattern in _PATTERNS:
         if needle in lines and pattern.search(lines):

@@ -1,4 +1,4 @@
-"""Memories as Markdown that people can read and edit, and that loses nothing.
+"""Export formats: JSON Lines, and Markdown that people can edit; both lossless.
 
 ## 3f0c…  the id
 - category: preference
@@ -15,15 +15,33 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from memslot_memory_lancedb.errors import TransferError
-from memslot_memory_lancedb.memories import Remembered
+from memslot_memory_lancedb.memory_record import MemoryRecord
+
+
+def write_jsonl(memories: Iterable[MemoryRecord]) -> Iterator[str]:
+    """The lines of a file, with newlines."""
+    for memory in memories:
+        yield json.dumps(memory.to_json(), ensure_ascii=False) + "\n"
+
+
+def read_jsonl(lines: Iterable[str]) -> Iterator[MemoryRecord]:
+    """The memories of a file; raises a TransferError that names the line."""
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            yield MemoryRecord.from_json(json.loads(line))
+        except (ValueError, RecursionError) as error:
+            raise TransferError(f"line {number} is not a memory: {error}") from None
+
 
 TITLE = "# Memories"
 _KEYS = {"category": "category", "importance": "importance", "created": "createdAt", "updated": "updatedAt"}
 _ORIGIN = ("session", "message")
 
 
-def write_markdown(memories: Iterable[Remembered]) -> Iterator[str]:
-    """Pieces of a file."""
+def write_markdown(memories: Iterable[MemoryRecord]) -> Iterator[str]:
+    """The pieces of a file."""
     yield f"{TITLE}\n"
     for memory in memories:
         tree = memory.to_json()
@@ -33,14 +51,14 @@ def write_markdown(memories: Iterable[Remembered]) -> Iterator[str]:
                 yield f"- {name}: {tree[key]}\n"
         for name in _ORIGIN:
             if tree["origin"][name]:
-                # As JSON, because it may hold anything, a line end included.
+                # As JSON, because it may contain anything, including newlines.
                 yield f"- {name}: {json.dumps(tree['origin'][name])}\n"
         yield "\n"
-        # At line feeds only: other ends of lines are characters of the text.
+        # Split at line feeds only: other line ends belong to the text.
         yield from (f"> {line}\n" if line else ">\n" for line in memory.text.split("\n"))
 
 
-def read_markdown(text: str) -> Iterator[Remembered]:
+def read_markdown(text: str) -> Iterator[MemoryRecord]:
     """The memories of a file; raises a TransferError that names the line."""
     entry: dict[str, Any] = {}
     quoted: list[str] = []
@@ -75,8 +93,8 @@ def _read_field(entry: dict[str, Any], field: str, number: int) -> None:
         raise TransferError(f"line {number} cannot be read: {error}") from None
 
 
-def _finish(entry: dict[str, Any], quoted: list[str], start: int) -> Remembered:
+def _finish(entry: dict[str, Any], quoted: list[str], start: int) -> MemoryRecord:
     try:
-        return Remembered.from_json({**entry, "text": "\n".join(quoted)})
+        return MemoryRecord.from_json({**entry, "text": "\n".join(quoted)})
     except ValueError as error:
         raise TransferError(f"the memory at line {start} cannot be read: {error}") from None

@@ -1,4 +1,4 @@
-"""`ltm history`, `restore`, `optimize` and `doctor`: the store itself."""
+"""`ltm history`, `ltm restore`, `ltm optimize` and `ltm doctor`."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 import click
 from memslot import MemslotError
 
-from memslot_memory_lancedb.commands.files import write_memories
 from memslot_memory_lancedb.commands.output import memories, print_json, print_table, say, say_done, say_warning
+from memslot_memory_lancedb.commands.transfer import write_memories
 from memslot_memory_lancedb.memory import LanceMemory
 from memslot_memory_lancedb.settings import Settings
-from memslot_memory_lancedb.store.growth import optimize as optimize_store
-from memslot_memory_lancedb.store.reembed import fill_waiting, reembed
-from memslot_memory_lancedb.store.rescue import Diagnosis, diagnose
+from memslot_memory_lancedb.store.compaction import optimize as optimize_store
+from memslot_memory_lancedb.store.embedder_migration import embed_missing, reembed
+from memslot_memory_lancedb.store.recovery import Diagnosis, diagnose
 from memslot_memory_lancedb.store.versions import Version, history, restore
 
 
@@ -25,7 +25,7 @@ def add_commands(group: click.Group, memory: LanceMemory, settings: Settings) ->
     @click.option("-n", "--limit", type=click.IntRange(1), default=20, show_default=True, help="How many.")
     @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
     def show_history(limit: int, as_json: bool) -> None:
-        """List earlier versions of the memories, the newest first."""
+        """List earlier versions of the memories, newest first."""
         versions = history(memory.store)
         changes = dict(zip([each.number for each in versions[1:]], _changes(versions), strict=True))
         shown = versions[::-1][:limit]
@@ -47,7 +47,7 @@ def add_commands(group: click.Group, memory: LanceMemory, settings: Settings) ->
     @click.argument("version", type=click.IntRange(1))
     @click.option("--yes", is_flag=True, help="Do not ask.")
     def restore_version(version: int, yes: bool) -> None:
-        """Bring the memories of VERSION back; how they are now stays in the history."""
+        """Restore the memories of VERSION; the current state stays in the history."""
         versions = {each.number: each for each in history(memory.store)}
         if version in versions and not yes:
             now = versions[max(versions)]
@@ -60,23 +60,23 @@ def add_commands(group: click.Group, memory: LanceMemory, settings: Settings) ->
         say_done(f"version {version} is back: {memories(restored.memories)}")
 
     @group.command()
-    @click.option("--keep-history", is_flag=True, help="Keep earlier versions although something was forgotten.")
-    @click.option("--purge", is_flag=True, help="Remove all earlier versions, whatever happened.")
+    @click.option("--keep-history", is_flag=True, help="Keep earlier versions even if something was forgotten.")
+    @click.option("--purge", is_flag=True, help="Remove all earlier versions in any case.")
     @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
     def optimize(keep_history: bool, purge: bool, as_json: bool) -> None:
-        """Put files together, build the index, remove the bytes of what was forgotten.
+        """Compact files, build the indices, erase forgotten memories.
 
-        After a change of embedder it also gives every memory its new vector. Where something was forgotten, earlier
-        versions go: they hold it. Otherwise versions older than historyDays go.
+        After a change of embedder it also re-embeds every memory. If something was forgotten, earlier versions are
+        removed, since they contain it; otherwise only versions older than historyDays.
         """
         if keep_history and purge:
-            raise click.UsageError("--keep-history and --purge exclude each other")
-        vectors = _embed_what_lacks(memory)
+            raise click.UsageError("--keep-history and --purge are mutually exclusive")
+        vectors = _embed_missing(memory)
         asked = True if purge else False if keep_history else None
         identity = memory.embedder.identity
         done = optimize_store(memory.store, identity, keep=settings.history, purge=asked, say=_step)
         if done is None:
-            say("There is nothing to optimize yet.")
+            say("Nothing to optimize yet.")
             return
         if as_json:
             print_json(
@@ -95,22 +95,22 @@ def add_commands(group: click.Group, memory: LanceMemory, settings: Settings) ->
             say_done(f"{memories(vectors)} embedded")
         say_done(f"{done.files_before} files became {done.files_after}; {done.versions_removed} versions removed")
         if done.purged:
-            say_done("what was forgotten is gone from the store's files")
+            say_done("forgotten memories are erased from the store's files")
         if done.indexed:
             say_done("the vectors are indexed")
 
     @group.command()
     @click.option(
-        "--save", type=click.Path(dir_okay=False, path_type=Path), help="Write what can be read to this file, as JSONL."
+        "--save", type=click.Path(dir_okay=False, path_type=Path), help="Save readable memories to this JSONL file."
     )
     @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
     def doctor(save: Path | None, as_json: bool) -> None:
-        """Read every memory and say what is damaged and what can be saved. Changes nothing in the store."""
+        """Read every memory, and report damage and what can be saved. Changes nothing in the store."""
         found = diagnose(memory.store)
         saved = found.memories()
         if save is not None:
             if save.exists():
-                raise click.ClickException(f"{save} is there already; name another file")
+                raise click.ClickException(f"{save} exists already; choose another file")
             write_memories(saved, save, "jsonl")
         if as_json:
             print_json(_diagnosis_json(found, len(saved), save))
@@ -130,8 +130,8 @@ def _step(step: str) -> None:
         say(f"… {step}")
 
 
-def _embed_what_lacks(memory: LanceMemory) -> int:
-    """New vectors after a change of embedder, and those that are missing; how many."""
+def _embed_missing(memory: LanceMemory) -> int:
+    """Re-embed after a change of embedder, and embed what lacks vectors; returns how many."""
     shown = sys.stderr.isatty()
 
     def progress(done: int, total: int) -> None:
@@ -139,7 +139,7 @@ def _embed_what_lacks(memory: LanceMemory) -> int:
             click.echo(f"\rembedding {done} of {total}", nl=done >= total, err=True)
 
     try:
-        return reembed(memory.store, memory.embedder, progress=progress) or fill_waiting(
+        return reembed(memory.store, memory.embedder, progress=progress) or embed_missing(
             memory.store, memory.embedder, progress=progress
         )
     except MemslotError as error:
@@ -185,4 +185,4 @@ def _print_diagnosis(memory: LanceMemory, found: Diagnosis, saved: int, file: Pa
         click.echo(f"{memories(saved)} can be saved with: memslot ltm doctor --save memories.jsonl")
         target = "memories.jsonl"
     place = memory.store.database.location
-    say(f"Then move {place} away and take them in again with: memslot ltm import {target}")
+    say(f"Then move {place} away and import them again with: memslot ltm import {target}")

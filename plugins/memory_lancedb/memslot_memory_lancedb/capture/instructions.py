@@ -1,4 +1,4 @@
-"""Orders to a model, found by the order of word classes rather than by fixed phrases.
+"""Instructions to a model, matched by sequences of word classes rather than fixed phrases.
 
 A text becomes a skeleton of one letter per word (see `lexicon`), `|` and `:` between clauses, `,` for a comma. Rules
 are patterns over skeletons with bounded gaps, so that time grows with the length of the text and no faster.
@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 
 from memslot_memory_lancedb.capture.lexicon import PHRASES_BY_FIRST, class_of
-from memslot_memory_lancedb.capture.reading import ADDRESS, without_addresses
+from memslot_memory_lancedb.capture.normalization import ADDRESS, without_addresses
 
 _TOKEN = re.compile(r"\w+(?:'(?:t|s|m|ve|re|ll|d)\b)?|[.!?;]+(?=\s|$)|[\n|:,(\x00。！？：，、—–]")
 _MARKS = {ADDRESS: "@", ":": ":", "：": ":", **dict.fromkeys(",(，、—–", ",")}
 _TOOL_NAME = re.compile(
     r"memory_|(?:send|delete|wipe|transfer|exec|execute|run|write|remove|drop|post|http|shell|bash|upload|forward)_"
 )
-# What somebody else does, did or was told to do is a report: its verbs give no order.
+# What somebody else does, did or was told to do is a report, not an instruction.
 _REPORT = re.compile(r"(S[^|:,&YVFCadRtrbcp]{0,4})[VFCadRtrbcEp]")
 
 
@@ -133,7 +133,7 @@ RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
 )
 
 
-def order_in(folded: str) -> str | None:
-    """The rule that a folded text breaks, if it gives an order to a model."""
+def find_instruction(folded: str) -> str | None:
+    """The rule that a folded text violates by instructing a model, or None."""
     bones = skeleton(folded)
     return next((name for name, pattern in RULES if pattern.search(bones)), None)

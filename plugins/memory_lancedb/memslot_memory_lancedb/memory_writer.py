@@ -1,4 +1,4 @@
-"""Keeping, changing and forgetting memories: nothing is merged, overwritten or removed without being named."""
+"""Writes: storing, updating and deleting memories. Nothing is merged or overwritten implicitly."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memslot_memory_lancedb.capture.rules import detect_category
 from memslot_memory_lancedb.embedding.embedder import PATIENCE_SECONDS, Embedder
 from memslot_memory_lancedb.embedding.identity import Identity
 from memslot_memory_lancedb.errors import StoreError
-from memslot_memory_lancedb.memories import MAX_CHARS, Category, Found, Origin, Remembered, sendable
+from memslot_memory_lancedb.memory_record import MAX_CHARS, Category, MemoryRecord, Origin, SearchHit, sendable
 from memslot_memory_lancedb.scores import DUPLICATE, score_of
 from memslot_memory_lancedb.store.store import MemoryStore
 
@@ -31,23 +31,23 @@ _NO = re.compile(
 
 
 @dataclass(frozen=True)
-class Kept:
-    """What became of a text: `memory` is the new or changed one, or the one that says the same already."""
+class WriteResult:
+    """The result of a write: `memory` is the new, changed or duplicate one."""
 
     action: Literal["created", "updated", "unchanged", "duplicate"]
-    memory: Remembered
+    memory: MemoryRecord
     score: float | None = None
-    before: Remembered | None = None
+    before: MemoryRecord | None = None
     warning: str | None = None
 
 
-class Remembering:
-    """Writes memories of one agent. Safe to use from several threads."""
+class MemoryWriter:
+    """Writes memories of one agent. Thread-safe."""
 
     def __init__(self, store: MemoryStore, embedder: Embedder) -> None:
         self._store = store
         self._embedder = embedder
-        # Looking for a duplicate and adding belong together, or two threads would both find none.
+        # The duplicate check and the insert are one critical section.
         self._lock = threading.Lock()
 
     def keep(
@@ -57,11 +57,11 @@ class Remembering:
         importance: float = DEFAULT_IMPORTANCE,
         category: Category | None = None,
         origin: Origin = Origin(),  # noqa: B008  it is frozen
-    ) -> Kept:
-        """Remember a text, unless something says the same already. Secrets in it are redacted."""
+    ) -> WriteResult:
+        """Store a text, unless it is a duplicate. Secrets are redacted."""
         cleaned = clean_text(text)
         vector, identity, warning = self._embed(cleaned)
-        memory = Remembered(
+        memory = MemoryRecord(
             text=cleaned,
             category=category or detect_category(cleaned),
             importance=importance,
@@ -69,11 +69,11 @@ class Remembering:
             embedder=_mark(identity, warning),
         )
         with self._lock:
-            same = self._same(cleaned, vector, identity)
+            same = self._find_duplicate(cleaned, vector, identity)
             if same is not None:
-                return Kept("duplicate", same.memory, same.score)
+                return WriteResult("duplicate", same.memory, same.score)
             self._store.add([memory], [vector], identity)
-        return Kept("created", memory, warning=warning)
+        return WriteResult("created", memory, warning=warning)
 
     def change(
         self,
@@ -82,8 +82,8 @@ class Remembering:
         text: str | None = None,
         importance: float | None = None,
         category: Category | None = None,
-    ) -> Kept:
-        """Change a memory; what it was before is in the result and in the history."""
+    ) -> WriteResult:
+        """Update a memory; its previous form is in the result and the history."""
         cleaned = self._store.get(memory_id).text if text is None else clean_text(text)
         vector, identity, warning = self._embed(cleaned)
         with self._lock:
@@ -95,56 +95,58 @@ class Remembering:
                 category=before.category if category is None else category,
             )
             if after == before:
-                return Kept("unchanged", before, before=before)
+                return WriteResult("unchanged", before, before=before)
             after = replace(after, updated_at=_later_than(before), embedder=_mark(identity, warning))
-            same = self._same(cleaned, vector, identity, but=memory_id) if cleaned != before.text else None
+            same = self._find_duplicate(cleaned, vector, identity, but=memory_id) if cleaned != before.text else None
             if same is not None:
-                return Kept("duplicate", same.memory, same.score, before)
+                return WriteResult("duplicate", same.memory, same.score, before)
             self._store.replace(after, vector, before, identity)
-        return Kept("updated", after, before=before, warning=warning)
+        return WriteResult("updated", after, before=before, warning=warning)
 
     def forget(self, ids: Sequence[str]) -> int:
-        """Remove memories by id; how many were there."""
+        """Delete memories by id; returns how many existed."""
         return self._store.remove(ids)
 
     def _embed(self, text: str) -> tuple[Vector | None, Identity | None, str | None]:
-        """The vector, whose it is, and a warning where the text must wait for one."""
+        """The vector, its embedder, and a warning if there is no vector yet."""
         try:
             identity = self._embedder.identity
             if identity is None:
                 return None, None, self._embedder.problem
             return self._embedder.embed_documents([text], seconds=PATIENCE_SECONDS)[0], identity, None
         except MemslotError as error:
-            return None, self._embedder.identity, f"it has no vector yet and is found by words only: {error}"
+            return None, self._embedder.identity, f"it has no vector yet and is found by keywords only: {error}"
 
-    def _same(self, text: str, vector: Vector | None, identity: Identity | None, but: str = "") -> Found | None:
-        """The memory that says the same, other than `but`."""
+    def _find_duplicate(
+        self, text: str, vector: Vector | None, identity: Identity | None, but: str = ""
+    ) -> SearchHit | None:
+        """A duplicate of the text, other than `but`."""
         table = self._store.live()
         if table is None:
             return None
         if vector is not None and identity == table.generation.identity:
             for memory, distance in table.nearest(vector, 4):
-                # To some models a capital or a full stop is a difference, if no large one.
+                # Some models give slightly different vectors for a capital or a full stop.
                 score = 1.0 if _folded(memory.text) == _folded(text) else score_of(distance)
-                if memory.id != but and score >= DUPLICATE and says_the_same(memory.text, text):
-                    return Found(memory, score)
-        # Vectors can't tell where one is missing, or comes from another embedder.
-        if vector is None or identity != table.generation.identity or table.count_vectorless():
+                if memory.id != but and score >= DUPLICATE and is_duplicate(memory.text, text):
+                    return SearchHit(memory, score)
+        # Vectors don't help if one is missing or from another embedder.
+        if vector is None or identity != table.generation.identity or table.count_without_vectors():
             memory_of_text = table.with_text(text)
             if memory_of_text is not None and memory_of_text.id != but:
-                return Found(memory_of_text, 1.0, found_by=("words",), compared=False)
+                return SearchHit(memory_of_text, 1.0, found_by=("words",), compared=False)
         return None
 
 
 def _folded(text: str) -> str:
-    """The text without what a hasty writer changes: capitals, spaces, the last full stop."""
+    """The text without case, spacing and final period."""
     return " ".join(text.casefold().split()).rstrip(".!。！ ")
 
 
-def says_the_same(one: str, other: str) -> bool:
-    """Whether two texts that are near by their vectors have the same words in the same order, or one has the other's.
+def is_duplicate(one: str, other: str) -> bool:
+    """Whether two similar texts have the same words in the same order, or one contains the other's.
 
-    Vectors hardly know order: "tea over coffee" and "coffee over tea" have a cosine of .99.
+    Vectors hardly capture word order: "tea over coffee" and "coffee over tea" have a cosine of .99.
     """
     if _folded(one) == _folded(other):
         return True
@@ -164,26 +166,26 @@ def _content(text: str) -> tuple[str, ...]:
 
 
 def _negations(text: str) -> int:
-    """How often a text says no: most of these are stop words, and turn a statement round all the same."""
+    """Number of negations in a text; most are stop words, but they invert a statement."""
     return len(_NO.findall(text))
 
 
 def clean_text(text: str) -> str:
-    """What is kept of a text: without recalled blocks and secrets; raises a StoreError where nothing is left."""
+    """The text without recalled blocks and secrets; raises a StoreError if nothing is left."""
     cleaned = redact(strip_recalled(sendable(text)).replace("\x00", "")).strip()
     if not cleaned:
         raise StoreError("there is no text to remember")
     if len(cleaned) > MAX_CHARS:
-        raise StoreError(f"a memory has at most {MAX_CHARS} characters, and this text {len(cleaned)}: keep its gist")
+        raise StoreError(f"a memory has at most {MAX_CHARS} characters, this text has {len(cleaned)}: shorten it")
     return cleaned
 
 
 def _mark(identity: Identity | None, warning: str | None) -> str:
-    """Whose vector a row has; a row whose embedder failed waits for it, one that it knows nothing about does not."""
+    """The embedder mark of a row; empty if it should be embedded later."""
     return identity.digest if identity is not None and warning is None else ""
 
 
-def _later_than(memory: Remembered) -> datetime:
-    """Now; but never the time that stands there already, or a second change would look like the first."""
+def _later_than(memory: MemoryRecord) -> datetime:
+    """Now, but strictly later than the previous time, so that two changes differ."""
     now = datetime.now(UTC)
     return now if now != memory.changed_at else now.replace(microsecond=(now.microsecond + 1) % 1_000_000)

@@ -1,4 +1,4 @@
-"""After a run: looks at what the person wrote, each message once, and keeps what is worth it."""
+"""Auto-capture after a run: judges each user message once and keeps those worth it."""
 
 from __future__ import annotations
 
@@ -9,40 +9,40 @@ from memslot import MemslotError, Message, message_text, strip_recalled
 
 from memslot_memory_lancedb.capture.rules import judge
 from memslot_memory_lancedb.decisions import FAILED, Decision, DecisionLog, message_key
-from memslot_memory_lancedb.memories import Origin
-from memslot_memory_lancedb.remembering import Remembering
+from memslot_memory_lancedb.memory_record import Origin
+from memslot_memory_lancedb.memory_writer import MemoryWriter
 
 MOST_PER_RUN = 3
 
 
 @dataclass(frozen=True)
 class CaptureRules:
-    """How the person set it."""
+    """Capture settings."""
 
     max_chars: int = 500
     custom_triggers: tuple[str, ...] = ()
 
 
 class AutoCapture:
-    """Keeps at most three messages of a run, and writes down why each was kept or not."""
+    """Keeps at most three messages per run, and logs why each was kept or not."""
 
     def __init__(
         self,
-        remembering: Remembering,
+        writer: MemoryWriter,
         log: DecisionLog,
         rules: CaptureRules = CaptureRules(),
     ) -> None:
-        self._remembering = remembering
+        self._writer = writer
         self._log = log
         self._rules = rules
 
     def take(self, session: str, messages: Sequence[Message]) -> list[Decision]:
-        """Look at the user's messages that were not looked at before; gives what was decided, newest first."""
+        """Judge user messages not seen before; returns the decisions, newest first."""
         texts = [strip_recalled(message_text(each)).strip() for each in messages if each.get("role") == "user"]
         by_key = {message_key(text): text for text in texts if text}
         if not by_key:
             return []
-        # Two processes may hear of one run, when a host that was killed has left it behind.
+        # Two processes may handle one run, if a killed host left it behind.
         with self._log.locked():
             return self._take(session, by_key)
 
@@ -50,14 +50,14 @@ class AutoCapture:
         unseen = self._log.unseen(session, list(by_key))
         decisions: list[Decision] = []
         kept = 0
-        # The newest first: a program may hand over a long history at once, of which the end matters most.
+        # Newest first: a program may pass a long history at once, whose end matters most.
         for key in reversed(list(by_key)):
             if key not in unseen:
                 continue
             decision = self._decide(session, key, by_key[key], kept)
             kept += decision.kept
             decisions.append(decision)
-            # Written down one by one, so that a process that ends here does not keep the same message again.
+            # Logged one by one, so that a process that is killed here doesn't keep the message twice.
             self._log.add([decision])
         return decisions
 
@@ -69,11 +69,11 @@ class AutoCapture:
             reason = f"worth keeping, but {MOST_PER_RUN} messages of this run were kept already"
             return Decision(session, key, False, "limit", reason, verdict.text)
         try:
-            outcome = self._remembering.keep(verdict.text, category=verdict.category, origin=Origin(session, key))
+            outcome = self._writer.keep(verdict.text, category=verdict.category, origin=Origin(session, key))
         except MemslotError as error:
             return Decision(session, key, False, FAILED, f"worth keeping, but it failed: {error}", verdict.text)
         memory_id = outcome.memory.id
         if outcome.action == "duplicate":
-            reason = f"says the same as memory {memory_id}"
+            reason = f"duplicates memory {memory_id}"
             return Decision(session, key, False, "duplicate", reason, verdict.text, memory_id)
         return Decision(session, key, True, verdict.rule, verdict.reason, verdict.text, memory_id)
