@@ -109,7 +109,7 @@ def test_bad_lines_are_told_with_their_number_and_the_others_asked(tmp_path: Pat
         (4, "is not a JSON object"),
         (5, 'has no "question"'),
         (6, 'no "path"'),
-        (7, "number"),
+        (7, "positive integer"),
     ):
         assert sum(f"line {number} of" in line and reason in line for line in told) == 1, (number, told)
     assert "1 more lines are invalid" in done.stderr

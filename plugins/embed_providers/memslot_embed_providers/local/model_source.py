@@ -1,4 +1,4 @@
-"""What `local.modelPath` names: a file on this machine, or one to be downloaded."""
+"""Parses `local.modelPath`: a local file, or one to download."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ class HubFile:
         path = "/".join(quote(part) for part in (self.owner, self.repo, "resolve", self.revision, *self.parts))
         return f"{base.rstrip('/')}/{path}"
 
-    def place_in(self, folder: Path) -> Path:
-        """Where it is kept: the whole name is in the path, so that two files called model.gguf do not meet."""
+    def path_in(self, folder: Path) -> Path:
+        """Its path in the cache, which includes the full name, so that two model.gguf don't collide."""
         repo = self.repo if self.revision == "main" else f"{self.repo}@{self.revision}"
         return folder.joinpath(self.owner, repo, *self.parts)
 
 
 def parse_model_path(text: str) -> Path | HubFile:
-    """A path, or a file to download; a name that could lead out of the cache folder is refused."""
+    """A local path, or a file to download; refuses names that could escape the cache folder."""
     if not text.startswith(_SCHEME):
         return Path(text).expanduser().absolute()
     address, _, checksum = text.removeprefix(_SCHEME).partition("#")
@@ -55,7 +55,7 @@ def parse_model_path(text: str) -> Path | HubFile:
         raise _refuse(text, f"write it as {EXAMPLE}")
     owner, (repo, at, revision), parts = pieces[0], pieces[1].partition("@"), tuple(pieces[2:])
     if not (_is_plain(_NAME, owner) and _is_plain(_NAME, repo) and (not at or _is_plain(_REVISION, revision))):
-        raise _refuse(text, "the owner, the repository or the revision has characters that such names do not have")
+        raise _refuse(text, "the owner, the repository or the revision has invalid characters")
     if not all(_is_plain(_PART, part) for part in parts):
         raise _refuse(text, "a part of the file's path is empty, begins with a dot or has unusual characters")
     if not parts[-1].lower().endswith(".gguf"):
@@ -67,7 +67,7 @@ def parse_model_path(text: str) -> Path | HubFile:
 
 
 def cache_folder(ctx: PluginContext, named: str | None) -> Path:
-    """Where downloads are kept: the folder that was named, else one of this plugin's own."""
+    """The download folder: as configured, else this plugin's own."""
     if named:
         return Path(named).expanduser().absolute()
     return ctx.places.plugin_state_dir(ctx.plugin_id) / "models"
@@ -78,4 +78,4 @@ def _is_plain(pattern: re.Pattern[str], text: str) -> bool:
 
 
 def _refuse(text: str, why: str) -> ProviderError:
-    return ProviderError(f"local.modelPath {text!r} cannot be used: {why}")
+    return ProviderError(f"local.modelPath {text!r} is invalid: {why}")

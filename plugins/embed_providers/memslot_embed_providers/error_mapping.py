@@ -1,4 +1,4 @@
-"""What a server's refusal means for us: try again, give up, or send less. The only place that decides it."""
+"""Maps HTTP errors to ProviderErrors: retry, give up, or send less. The only place that decides."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ _KEY = re.compile(
 _NO_MODEL = re.compile(r"\bmodels?\b|model_not_found", re.IGNORECASE)
 
 
-def failure_of(service: Service, status: int, headers: Mapping[str, str], body: str) -> ProviderError:
-    """The error for an answer that is not a success."""
+def error_for_response(service: Service, status: int, headers: Mapping[str, str], body: str) -> ProviderError:
+    """The ProviderError for an unsuccessful response."""
     tree = _parse(body)
     said = service.hide(_message(tree, body))
     words = f"{said} {_codes(tree)}"
     tail = f"(HTTP {status}){': ' + said if said else ''}"
     if 300 <= status < 400:
         place = service.hide(urlsplit(headers.get("location", "")).hostname or "another address")
-        return ProviderError(f"{service} redirects to {place}, which is not followed; correct remote.baseUrl")
+        return ProviderError(f"{service} redirects to {place}; redirects are not followed, so correct remote.baseUrl")
     if status == 402 or (status == 429 and _is_quota(tree, words, headers)):
-        return ProviderRefusedError(f"{service} says that the quota or the credit is used up {tail}")
+        return ProviderRefusedError(f"{service} reports that the quota or credit is used up {tail}")
     if status in (401, 403) or (status == 400 and _KEY.search(words)):
         return ProviderRefusedError(
             f"{service} refused the key {tail}{'; ' + service.key_hint if service.key_hint else ''}"
@@ -53,20 +53,20 @@ def failure_of(service: Service, status: int, headers: Mapping[str, str], body: 
     if status == 404 and _NO_MODEL.search(words):
         return ProviderRefusedError(f"{service} does not know the model {tail}")
     if status == 413 or (status in _TOO_LARGE and "dimension" not in words and _SIZE.search(words)):
-        return InputTooLargeError(f"{service} takes less at once {tail}")
+        return InputTooLargeError(f"{service} rejects requests of this size {tail}")
     if status in _BUSY or status >= 500:
         wait = _retry_after(headers, tree)
-        return ProviderBusyError(f"{service} cannot answer now {tail}", retry_after=wait)
+        return ProviderBusyError(f"{service} is unavailable {tail}", retry_after=wait)
     return ProviderError(f"{service} did not accept the request {tail}")
 
 
 def cut_short(service: Service, what: str) -> ProviderBusyError:
-    """The error for a connection that failed, broke off or took too long."""
+    """The error for a connection that failed, dropped or timed out."""
     return ProviderBusyError(f"{service} {service.hide(one_line(what, _LONGEST))}")
 
 
 def message_of(tree: Any) -> str:
-    """What a server says went wrong, wherever in its answer it says so."""
+    """The error message in a response, wherever it is."""
     if isinstance(tree, list):
         return message_of(tree[0]) if tree else ""
     if not isinstance(tree, dict):
@@ -94,7 +94,7 @@ def _message(tree: Any, body: str) -> str:
 
 
 def _codes(tree: Any) -> str:
-    """The machine's words beside the message: OpenAI's code and type, Google's status and reasons."""
+    """Machine-readable error codes: OpenAI's code and type, Google's status and reasons."""
     error = tree.get("error") if isinstance(tree, dict) else tree[0].get("error") if _is_rows(tree) else None
     if not isinstance(error, dict):
         return ""
@@ -116,13 +116,13 @@ def _details(tree: Any) -> list[dict[str, Any]]:
 def _is_quota(tree: Any, words: str, headers: Mapping[str, str]) -> bool:
     if not _QUOTA.search(words):
         return False
-    # Google says "quota" for its limit per minute too, and then how long to wait; a daily one is another matter.
+    # Google says "quota" for per-minute limits too, with a retry delay; a daily limit is different.
     daily = any("PerDay" in json.dumps(detail) for detail in _details(tree))
     return daily or "RESOURCE_EXHAUSTED" not in words or _retry_after(headers, tree) is None
 
 
 def _retry_after(headers: Mapping[str, str], tree: Any) -> float | None:
-    """Seconds to wait: the header as a number or a date, or Google's RetryInfo."""
+    """Seconds to wait: from the Retry-After header, or Google's RetryInfo."""
     told = (headers.get("retry-after") or "").strip()
     if re.fullmatch(r"\d{1,9}(\.\d+)?", told):
         return float(told)

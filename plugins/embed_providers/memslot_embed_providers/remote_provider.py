@@ -1,4 +1,4 @@
-"""What all remote providers do alike: split, leave out what is blank, learn the dimensions, check the answer."""
+"""The base of remote providers: batching, blank texts, dimensions, response checks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from memslot_embed_providers.vectors import Floats, wrong_count, zeros
 
 
 class RemoteProvider:
-    """A provider behind a network; a subclass says how one request is made, in `_ask`."""
+    """A remote provider; subclasses implement one request in `_ask`."""
 
     id = "remote"
     max_input_tokens = 8192
@@ -28,18 +28,18 @@ class RemoteProvider:
         self._probe = threading.Lock()
 
     def _ask(self, texts: list[str], *, query: bool) -> list[Floats[float]]:
-        """One request: a vector for each text."""
+        """Make one request; returns a vector per text."""
         raise NotImplementedError
 
     @property
     def key(self) -> str:
-        """Tells vectors that cannot be compared apart; a shorter vector of the same model is one of those."""
+        """Identifies comparable vectors; includes the dimensions, if set."""
         model = self.model if self.dimensions is None else f"{self.model}#{self.dimensions}"
         return provider_key(self.id, model, base_url=self.service.address, headers=self.service.headers)
 
     @property
     def dims(self) -> int:
-        """How many numbers a vector has; for a model we do not know, one request finds out."""
+        """The dimensions; for an unknown model, one request finds out."""
         if self._dims is None:
             with self._probe:
                 if self._dims is None:
@@ -54,7 +54,7 @@ class RemoteProvider:
 
     def _embed(self, texts: Sequence[str], *, query: bool) -> list[Floats[float]]:
         cleaned = [sendable(text) for text in texts]
-        # Servers refuse blank texts, and there is nothing in them to find.
+        # Servers reject blank texts, which have nothing to embed.
         full = [i for i, text in enumerate(cleaned) if text.strip()]
         found: dict[int, Floats[float]] = {}
         for start in range(0, len(full), self.max_batch_items):
@@ -71,14 +71,14 @@ class RemoteProvider:
             self._dims = len(rows[0])
         odd = next((len(row) for row in rows if len(row) != self._dims), None)
         if odd is not None:
-            raise ProviderError(f"{self.service} gave vectors of {odd} dimensions where {self._dims} were due")
+            raise ProviderError(f"{self.service} returned vectors of {odd} dimensions instead of {self._dims}")
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.model} at {self.service.address}>"
 
 
 def sendable(text: str) -> str:
-    """The text as UTF-8 can carry it: half of a surrogate pair becomes a replacement character."""
+    """The text as valid UTF-8: lone surrogates become replacement characters."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""Downloads that outlast a search: a model of hundreds of megabytes takes longer than one may wait."""
+"""Background downloads: a model of hundreds of megabytes takes longer than a search may wait."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 from memslot import ProviderBusyError, SingleFlight, StillRunningError
 
 from memslot_embed_providers.local.download import download
-from memslot_embed_providers.local.source import HubFile
+from memslot_embed_providers.local.model_source import HubFile
 
 _PATIENCE_SECONDS = 15.0
-"""The host gives a provider 30 seconds to be there; a small model on a quick line makes it."""
+"""The host gives a provider 30 seconds to start; enough for a small model on a fast line."""
 
 _running: dict[Path, _Background] = {}
 
@@ -29,8 +29,8 @@ class _Background:
 
 
 def download_in_background(source: HubFile, folder: Path, *, env: Mapping[str, str], logger: logging.Logger) -> Path:
-    """The file's place; while it is on its way, an error that says how far it is."""
-    target = source.place_in(folder)
+    """The file's path; while it is downloading, raises an error with the progress."""
+    target = source.path_in(folder)
     if target.is_file():
         _running.pop(target, None)
         return download(source, folder, env=env, logger=logger)  # compares a pinned digest
@@ -41,5 +41,5 @@ def download_in_background(source: HubFile, folder: Path, *, env: Mapping[str, s
         )
     except (TimeoutError, StillRunningError):
         raise ProviderBusyError(
-            f"{source} is being downloaded ({running.progress}) and is used once it is here"
+            f"{source} is being downloaded ({running.progress}) and will be used once complete"
         ) from None

@@ -1,4 +1,4 @@
-"""llama.cpp, loaded once per file and process, used by one thread at a time, and silent."""
+"""The llama.cpp engine: loaded once per file and process, one thread at a time, no output."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from memslot import ProviderError
 from memslot_embed_providers.local.gguf import ModelFile, not_an_embedding_model, truncated
 
 MOST_TOKENS = 2048
-"""Longest text. The buffers of attention grow with its square: 2048 takes 200 MB, 8192 would take 3 GB."""
+"""Longest text in tokens. Attention buffers grow quadratically: 2048 takes 200 MB, 8192 would take 3 GB."""
 _MOST_THREADS = 8
 _PATIENCE_SECONDS = 2.0
 
@@ -29,7 +29,7 @@ _callback: Any = None  # ctypes keeps no reference to it: native code would call
 
 
 def load_engine(file: ModelFile) -> Engine:
-    """The engine of this file; the first call loads it."""
+    """The engine for this file, loaded by the first call."""
     with _lock:
         engine = _engines.get(file.fingerprint)
         if engine is None:
@@ -38,7 +38,7 @@ def load_engine(file: ModelFile) -> Engine:
 
 
 class Engine:
-    """One loaded model. A context of llama.cpp is not for two threads, so there is a lock."""
+    """One loaded model. A llama.cpp context is not thread-safe, so calls are locked."""
 
     def __init__(self, llama: Any, file: ModelFile) -> None:
         self._llama = llama
@@ -46,7 +46,7 @@ class Engine:
         self._lock = threading.Lock()
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """One vector each, as the model pools them; texts past its longest are cut."""
+        """One pooled vector per text; longer texts are truncated."""
         with self._lock:
             _said.clear()
             try:
@@ -56,7 +56,7 @@ class Engine:
         return vectors
 
     def close(self) -> None:
-        """Free it, unless a thread that nobody waits for is still inside: then it is left to the system."""
+        """Free it, unless an abandoned thread is still using it."""
         if self._lock.acquire(timeout=_PATIENCE_SECONDS):
             self._llama.close()
         else:
@@ -65,7 +65,7 @@ class Engine:
 
 @atexit.register
 def _close_all() -> None:
-    # Later, when Python takes its modules apart, llama-cpp-python's own clean-up fails and prints a traceback.
+    # At interpreter shutdown llama-cpp-python's own clean-up fails and prints a traceback.
     while _engines:
         _engines.popitem()[1].close()
 
@@ -92,14 +92,14 @@ def _load(file: ModelFile) -> Any:
         raise ProviderError(f'llama.cpp cannot load "{file.path}": {reason}') from None
     if llama.pooling_type() not in (1, 2, 3):
         llama.close()
-        raise not_an_embedding_model(file.path, "llama.cpp finds no pooling in it")
+        raise not_an_embedding_model(file.path, "it has no pooling")
     return llama
 
 
 def _make(llama_cpp: Any, file: ModelFile, gpu_layers: int) -> Any:
     length, threads = context_length(file), _threads()
     _said.clear()
-    with _streams_left_alone(llama_cpp):
+    with _without_stream_redirect(llama_cpp):
         # Without causal attention a text must fit into one physical batch; llama.cpp aborts the process otherwise.
         return llama_cpp.Llama(
             model_path=str(file.path),
@@ -115,7 +115,7 @@ def _make(llama_cpp: Any, file: ModelFile, gpu_layers: int) -> Any:
 
 
 def _threads() -> int:
-    # Half of those this process may use. The threads of llama.cpp wait for each other by spinning, so that one too
+    # Half of those this process may use. Threads of llama.cpp spin while they wait for each other, so that one too
     # many on a busy machine makes it ten times slower (measured: 200 texts in 0.25 s with 1 thread, 3.9 s with 2).
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(usable // 2, _MOST_THREADS))
@@ -129,17 +129,17 @@ def _import_library() -> Any:
         raise ProviderError('the provider "local" needs llama.cpp: pip install "memslot[local]"') from None
     except Exception as error:  # a library that is there and cannot be loaded raises RuntimeError or OSError
         raise ProviderError(
-            f"llama.cpp is installed and cannot be loaded ({error}); "
-            "install it anew with: pip install --force-reinstall llama-cpp-python"
+            f"llama.cpp is installed but cannot be loaded ({error}); reinstall it with: pip install "
+            "--force-reinstall llama-cpp-python"
         ) from None
     if _callback is None:
-        _callback = llama_cpp.llama_log_callback(_hear)
+        _callback = llama_cpp.llama_log_callback(_log_message)
         llama_cpp.llama_log_set(_callback, None)
     return llama_cpp
 
 
-def _hear(level: int, text: bytes, user_data: Any) -> None:
-    """What llama.cpp has to say: to the log, and the last of it kept for an error's reason."""
+def _log_message(level: int, text: bytes, user_data: Any) -> None:
+    """Log llama.cpp's output, and keep the last of it for error messages."""
     line = text.decode("utf-8", "replace").strip()
     if line.strip("."):
         _native_log.debug("%s", line)
@@ -149,16 +149,16 @@ def _hear(level: int, text: bytes, user_data: Any) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """The first complaint of llama.cpp itself, which knows more than the exception."""
+    """llama.cpp's first error message, which is more specific than the exception."""
     return _said[0] if _said else f"{error}" or type(error).__name__
 
 
 @contextlib.contextmanager
-def _streams_left_alone(llama_cpp: Any) -> Iterator[None]:
-    """Keep llama-cpp-python from pointing file descriptors 1 and 2 at /dev/null while it loads.
+def _without_stream_redirect(llama_cpp: Any) -> Iterator[None]:
+    """Keep llama-cpp-python from redirecting file descriptors 1 and 2 to /dev/null while it loads.
 
     It does so for the whole process: an answer that another thread writes meanwhile (an MCP server's, on
-    stdout) would be lost. What it wants to hide goes to `_hear` here.
+    stdout) would be lost. What it wants to hide goes to `_log_message` here.
     """
     name = "suppress_stdout_stderr"
     modules = [importlib.import_module(f"llama_cpp.{part}") for part in ("llama", "_internals")]
