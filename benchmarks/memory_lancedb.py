@@ -28,18 +28,18 @@ import numpy
 from memslot import Host, Selection
 from memslot_memory_lancedb.embedding.embedder import Embedded, Embedder
 from memslot_memory_lancedb.embedding.identity import Identity
-from memslot_memory_lancedb.memories import Remembered
+from memslot_memory_lancedb.memory_record import MemoryRecord
+from memslot_memory_lancedb.memory_writer import MemoryWriter
 from memslot_memory_lancedb.recall.background import Backgrounds
-from memslot_memory_lancedb.recall.finding import POOL, Recalling
-from memslot_memory_lancedb.remembering import Remembering
+from memslot_memory_lancedb.recall.search import POOL, MemorySearcher
+from memslot_memory_lancedb.store.compaction import INDEX_FROM_ROWS, WORDS_FROM_ROWS, has_index, make_vector_index
 from memslot_memory_lancedb.store.database import Database
-from memslot_memory_lancedb.store.growth import INDEX_FROM_ROWS, WORDS_FROM_ROWS, has_index, make_vector_index
 from memslot_memory_lancedb.store.predicate import Owner
 from memslot_memory_lancedb.store.purge import compact
 from memslot_memory_lancedb.store.schema import COLUMNS, STEMS, make_schema, to_arrow
+from memslot_memory_lancedb.store.stems_column import make_words_index
 from memslot_memory_lancedb.store.store import MemoryStore
 from memslot_memory_lancedb.store.table import MemoryTable
-from memslot_memory_lancedb.store.words import make_words_index
 from ratios import Ratio, median_ratio, publish
 
 DIMS, SUBJECTS, AT_ONCE = 256, 300, 50_000
@@ -86,8 +86,8 @@ def make_text(words: int, chosen: dice.Random) -> str:
     return " ".join(chosen.choices(WORDS, k=words))
 
 
-def make_memories(count: int, chosen: dice.Random) -> list[Remembered]:
-    return [Remembered(make_text(10, chosen), embedder=IDENTITY.digest) for _ in range(count)]
+def make_memories(count: int, chosen: dice.Random) -> list[MemoryRecord]:
+    return [MemoryRecord(make_text(10, chosen), embedder=IDENTITY.digest) for _ in range(count)]
 
 
 def timed(step: Callable[[], object]) -> float:
@@ -112,8 +112,8 @@ def measure(folder: Path, size: int, rounds: int) -> dict[str, list[float]]:
         store.add(rows, list(part), IDENTITY)
         bare.add(to_arrow(OWNER, schema, rows, list(part)))
     embedder = Given()
-    remembering = Remembering(store, embedder)
-    recalling = Recalling(store, embedder, Backgrounds(embedder, folder))
+    writer = MemoryWriter(store, embedder)
+    recalling = MemorySearcher(store, embedder, Backgrounds(embedder, folder))
     table = store.live()
     assert table is not None
     where = OWNER.where()
@@ -136,7 +136,7 @@ def measure(folder: Path, size: int, rounds: int) -> dict[str, list[float]]:
 
     def bare_store(vector: Any, text: str) -> None:
         bare_search(vector, 2)
-        bare.add(to_arrow(OWNER, schema, [Remembered(text, embedder=IDENTITY.digest)], [vector]))
+        bare.add(to_arrow(OWNER, schema, [MemoryRecord(text, embedder=IDENTITY.digest)], [vector]))
 
     def scan(vector: Any) -> Any:
         return numpy.argpartition(-(matrix @ vector), 5)[:5]
@@ -148,7 +148,7 @@ def measure(folder: Path, size: int, rounds: int) -> dict[str, list[float]]:
 
         def ours() -> None:
             embedder.vector = fresh
-            assert remembering.keep(f"New memory number {number}.").action == "created"
+            assert writer.keep(f"New memory number {number}.").action == "created"
 
         def recall() -> None:
             embedder.vector = asked
@@ -209,9 +209,9 @@ def measure_hook(folder: Path, rounds: int) -> dict[str, list[float]]:
         memory: Any = on.memory
         identity = memory.embedder.identity
         vectors = memory.embedder.embed_documents(texts)
-        memory.store.add([Remembered(text, embedder=identity.digest) for text in texts], vectors, identity)
-        memory.upkeep.nudge()
-        memory.upkeep.wait(60)  # the background is embedded once, and not in every run
+        memory.store.add([MemoryRecord(text, embedder=identity.digest) for text in texts], vectors, identity)
+        memory.maintenance.check_now()
+        memory.maintenance.wait(60)  # the background is embedded once, and not in every run
         handle = memory.store.live().handle
         taken: dict[str, list[float]] = {}
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import gguf
-import memslot_embed_providers.local.engine as engine
+import memslot_embed_providers.local.llama_engine as engine
 import numpy
 import pytest
 from memslot import Host, ProviderError
@@ -137,7 +137,7 @@ class TestFaults:
     def test_a_file_cut_in_its_weights(self, tmp_path: Path, tiny_file: Path) -> None:
         path = tmp_path / "cut.gguf"
         path.write_bytes(tiny_file.read_bytes()[:-2000])
-        with pytest.raises(ProviderError, match="is cut off or damaged"):
+        with pytest.raises(ProviderError, match="is truncated or damaged"):
             open_model(path).embed_query("a text")
 
     def test_a_head_that_llama_cpp_does_not_know(self, tmp_path: Path) -> None:

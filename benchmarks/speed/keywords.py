@@ -87,7 +87,7 @@ class Corpus:
 
     def forget(self) -> None:
         """As in a new process: no word has been counted."""
-        keywords._meet(self.db).clear()
+        keywords._counts_for(self.db).clear()
 
 
 def measure(corpus: Corpus, size: int, rounds: int, taken: dict[str, list[float]]) -> list[Ratio]:

@@ -10,8 +10,8 @@ from typing import Any
 
 from corpus import Language, Vectors
 from memslot import EmbeddingPipeline, Selection
+from memslot_memory_core.location import MemoryLocation
 from memslot_memory_core.manager import MemoryManager
-from memslot_memory_core.place import Place
 from memslot_memory_core.settings import SearchSettings
 from peers import BareFile, ReferenceFile, rows_of
 from ratios import Ratio
@@ -30,8 +30,8 @@ def open_memory(folder: Path, provider: Vectors | None, index: str = "index", **
             return None, Selection(None, "none", "measured without vectors")
         return EmbeddingPipeline(provider, cache=cache), Selection(provider, provider.id, "measured with it")
 
-    place = Place("main", folder, folder / "sessions", folder / f"{index}.sqlite")
-    return MemoryManager(place, SearchSettings.from_tree(settings), make)
+    location = MemoryLocation("main", folder, folder / "sessions", folder / f"{index}.sqlite")
+    return MemoryManager(location, SearchSettings.from_tree(settings), make)
 
 
 def measure_search(
@@ -41,7 +41,7 @@ def measure_search(
     provider = Vectors()
     memory = open_memory(folder, provider)
     without = open_memory(folder, None)
-    index = memory.place.index_file
+    index = memory.location.index_file
     reference = ReferenceFile(folder / "reference.sqlite", rows_of(index), provider.dims)
     bare = BareFile(folder / "bare.sqlite", rows_of(index), provider.dims)
     asked = [language.question(4 + number % 5) for number in range(questions)]

@@ -31,8 +31,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import apsw
 import numpy
-from memslot_memory_core.index.vectors.choose import make_engine
 from memslot_memory_core.index.vectors.engine import VectorTable
+from memslot_memory_core.index.vectors.engine_choice import make_engine
 from memslot_memory_core.index.vectors.extensions import load
 from memslot_memory_core.index.vectors.vec1 import Vec1Engine
 from ratios import Ratio, median_ratio, publish

@@ -17,8 +17,8 @@ from typing import Any
 import apsw
 from memslot import EmbeddingPipeline, MemslotError, Selection
 from memslot_memory_core.index.embeddings import EmbeddingStore
+from memslot_memory_core.location import MemoryLocation
 from memslot_memory_core.manager import MemoryManager
-from memslot_memory_core.place import Place
 from memslot_memory_core.settings import SearchSettings
 
 
@@ -45,12 +45,14 @@ class DigestProvider:
         return [byte - 127.5 for byte in digest]
 
 
-def place_below(folder: Path) -> Place:
-    return Place("main", folder / "main", folder / "sessions", folder / "index" / "main.sqlite", has_unmarked=True)
+def location_below(folder: Path) -> MemoryLocation:
+    return MemoryLocation(
+        "main", folder / "main", folder / "sessions", folder / "index" / "main.sqlite", has_unmarked=True
+    )
 
 
 def make_manager(
-    place: Place,
+    location: MemoryLocation,
     provider: Any = None,
     *,
     engine: str = "auto",
@@ -79,7 +81,7 @@ def make_manager(
         "store": {"vector": vector},
         **settings,
     }
-    return MemoryManager(place, SearchSettings.from_tree(chosen), pipeline)
+    return MemoryManager(location, SearchSettings.from_tree(chosen), pipeline)
 
 
 def provider_named(name: str | None) -> DigestProvider | None:
@@ -92,14 +94,14 @@ def provider_named(name: str | None) -> DigestProvider | None:
 def run_sync(
     folder: str, *, provider: str | None = "digest", engine: str = "auto", tokens: int = 40, force: bool = False
 ) -> None:
-    manager = make_manager(place_below(Path(folder)), provider_named(provider), engine=engine, tokens=tokens)
+    manager = make_manager(location_below(Path(folder)), provider_named(provider), engine=engine, tokens=tokens)
     manager.sync(force=force, wait_seconds=20.0)
     manager.close()
 
 
 def run_searches(folder: str, answers: str, query: str, stop: str) -> None:
     """Search three times at least, until the file `stop` is there; what was wrong goes into the file `answers`."""
-    manager = make_manager(place_below(Path(folder)), DigestProvider())
+    manager = make_manager(location_below(Path(folder)), DigestProvider())
     wrong: list[str] = []
     lengths: dict[int, int] = {}
     while not Path(stop).exists() or sum(lengths.values()) + len(wrong) < 3:
@@ -120,7 +122,7 @@ def run_searches(folder: str, answers: str, query: str, stop: str) -> None:
 
 def run_syncs(folder: str, stop: str, tokens: int) -> None:
     """Write a note and take it up, until told to stop."""
-    manager = make_manager(place_below(Path(folder)), DigestProvider(), tokens=tokens)
+    manager = make_manager(location_below(Path(folder)), DigestProvider(), tokens=tokens)
     times = 0
     while not Path(stop).exists():
         times += 1
@@ -135,7 +137,7 @@ def run_rebuilds(folder: str, stop: str, sizes: Sequence[int]) -> None:
     times = 0
     while not Path(stop).exists():
         times += 1
-        manager = make_manager(place_below(Path(folder)), DigestProvider(), tokens=sizes[times % len(sizes)])
+        manager = make_manager(location_below(Path(folder)), DigestProvider(), tokens=sizes[times % len(sizes)])
         manager.sync(force=True, wait_seconds=60.0)
         manager.close()
 
@@ -146,7 +148,7 @@ def run_within(folder: str, most_bytes: int, answer: str) -> None:
 
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
-    manager = make_manager(place_below(Path(folder)), DigestProvider())
+    manager = make_manager(location_below(Path(folder)), DigestProvider())
     said = ""
     try:
         manager.sync()
@@ -163,7 +165,7 @@ def run_measured(folder: str, query: str, told: str) -> None:
     """Sync with chunks of the usual size and search; how much memory that took at its peak goes into `told`."""
     import resource
 
-    manager = make_manager(place_below(Path(folder)), tokens=400)
+    manager = make_manager(location_below(Path(folder)), tokens=400)
     report = manager.sync()
     snippets = [hit.snippet for hit in manager.search(query, fresh_seconds=0.0).hits]
     remarks = manager.status().details["remarks"]
@@ -175,7 +177,7 @@ def run_measured(folder: str, query: str, told: str) -> None:
 
 def hold_lock(folder: str, stop: str, exclusive: bool) -> None:
     """Keep the index locked as another program might, until told to let go."""
-    db = apsw.Connection(str(place_below(Path(folder)).index_file))
+    db = apsw.Connection(str(location_below(Path(folder)).index_file))
     if exclusive:
         db.execute("PRAGMA locking_mode = EXCLUSIVE")
     db.execute("BEGIN IMMEDIATE")

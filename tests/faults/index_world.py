@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import apsw
-from memslot_memory_core.health import look_over
+from memslot_memory_core.health import check_health
 from memslot_memory_core.index.embeddings import Embedder
 from memslot_memory_core.index.generation import Generation
 from memslot_memory_core.index.identity import Identity
@@ -24,7 +24,7 @@ from memslot_memory_core.index.vector_tables import VectorTables
 from memslot_memory_core.index.vectors.extensions import engine_of, load
 from memslot_memory_core.manager import MemoryManager
 
-from .index_worker import DigestProvider, make_manager, place_below
+from .index_worker import DigestProvider, location_below, make_manager
 
 WORDS = [
     "lighthouse",
@@ -88,19 +88,19 @@ class World:
 
     def __init__(self, folder: Path, seed: int, *, files: int = 16) -> None:
         self.folder = folder
-        self.place = place_below(folder)
+        self.location = location_below(folder)
         self._random = random.Random(seed)
         self._count = 0
-        (self.place.workspace / "memory").mkdir(parents=True)
-        self.place.sessions_dir.mkdir()
+        (self.location.workspace / "memory").mkdir(parents=True)
+        self.location.sessions_dir.mkdir()
         for _ in range(files):
             self._write_note(self._new_note())
         for number in range(3):
-            self._say(self.place.sessions_dir / f"s{number}.jsonl", 6)
+            self._say(self.location.sessions_dir / f"s{number}.jsonl", 6)
 
     @property
     def notes(self) -> list[Path]:
-        return sorted((self.place.workspace / "memory").glob("*.md"))
+        return sorted((self.location.workspace / "memory").glob("*.md"))
 
     def edit(self) -> None:
         """What a day brings: notes that are new, changed, gone, and a talk that goes on."""
@@ -108,7 +108,7 @@ class World:
             action = self._random.choice(("new", "change", "change", "append", "remove", "talk"))
             notes = self.notes
             if action == "talk":
-                self._say(self.place.sessions_dir / f"s{self._random.randrange(5)}.jsonl", 3)
+                self._say(self.location.sessions_dir / f"s{self._random.randrange(5)}.jsonl", 3)
             elif action == "new" or len(notes) < 10:
                 self._write_note(self._new_note())
             elif action == "change":
@@ -120,14 +120,14 @@ class World:
                 self._random.choice(notes).unlink()
 
     def manager(self, provider: Any = None, **settings: Any) -> MemoryManager:
-        return make_manager(self.place, provider, **settings)
+        return make_manager(self.location, provider, **settings)
 
     def delete_index(self) -> None:
-        shutil.rmtree(self.place.index_file.parent, ignore_errors=True)
+        shutil.rmtree(self.location.index_file.parent, ignore_errors=True)
 
     def _new_note(self) -> Path:
         self._count += 1
-        return self.place.workspace / "memory" / f"note{self._count}.md"
+        return self.location.workspace / "memory" / f"note{self._count}.md"
 
     def _write_note(self, file: Path) -> None:
         """Paragraphs, or facts in a list, several of which are in one chunk."""
@@ -159,7 +159,7 @@ def check_whole(file: Path) -> None:
             if snapshot is None:
                 return
             identity = Identity.from_json(snapshot.generation.identity)
-            health = look_over(snapshot, VectorTables(), identity, Embedder(), deep=True)
+            health = check_health(snapshot, VectorTables(), identity, Embedder(), deep=True)
             wrong = [each for each in health.problems if "damaged" in each or "count" in each or "as many" in each]
             assert not wrong, wrong
             generation, db = snapshot.generation, snapshot.db
@@ -262,22 +262,22 @@ def assert_like_fresh(world: World, manager: MemoryManager, scratch: Path, **set
     report = manager.sync()
     assert report.complete
     assert not report.problems, report.problems
-    fresh_place = replace(world.place, index_file=scratch / "fresh.sqlite")
+    fresh_place = replace(world.location, index_file=scratch / "fresh.sqlite")
     shutil.rmtree(scratch, ignore_errors=True)
     fresh = make_manager(fresh_place, DigestProvider(), **settings)
     # One that has not searched yet: what is usual among the texts is learnt anew only when an index has grown.
-    again = make_manager(world.place, DigestProvider(), **settings)
+    again = make_manager(world.location, DigestProvider(), **settings)
     try:
         fresh.sync()
-        assert content(world.place.index_file) == content(fresh_place.index_file)
+        assert content(world.location.index_file) == content(fresh_place.index_file)
         assert scores(again) == scores(fresh)
     finally:
         fresh.close()
         again.close()
-    check_whole(world.place.index_file)
+    check_whole(world.location.index_file)
     status = manager.status(deep=True)
     assert status.is_healthy, status.problems
-    assert len(tables(world.place.index_file)) == 1
+    assert len(tables(world.location.index_file)) == 1
 
 
 def wait_until(is_so: Any, seconds: float = 30.0) -> bool:

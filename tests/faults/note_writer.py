@@ -67,10 +67,10 @@ def standalone_replace(home: Path, workspace: Path) -> Callable[[str], bool]:
 
 def import_over(home: Path, workspace: Path) -> Callable[[str], bool]:
     """Replaces the whole note; what was there is kept beside it as NAME.bak-N."""
-    from memslot_memory_core.transfer.placement import place
+    from memslot_memory_core.transfer.placement import place_file
 
     def write(text: str) -> bool:
-        placed = place(workspace, "MEMORY.md", f"{text}\n(end)\n".encode(), None, overwrite=True)
+        placed = place_file(workspace, "MEMORY.md", f"{text}\n(end)\n".encode(), None, overwrite=True)
         return placed.state == "overwritten"
 
     return write

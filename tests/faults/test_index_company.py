@@ -14,7 +14,7 @@ import pytest
 from memslot_memory_core.index import connection
 from memslot_memory_core.index.connection import IndexBusyError
 
-from .index_worker import DigestProvider, make_manager, place_below
+from .index_worker import DigestProvider, location_below, make_manager
 from .index_world import QUERIES, Nursery, World, answers, assert_like_fresh, check_whole, wait_until
 
 SECONDS = 4.0
@@ -41,7 +41,7 @@ def test_eight_processes_search_while_one_syncs_and_one_rebuilds(tmp_path: Path,
     for number in range(30):
         lines = [f"Line {line} of note {number} speaks of the lighthouse and {'the sea ' * 12}" for line in range(8)]
         (notes / f"note{number}.md").write_text("\n".join(lines) + "\n")
-    first = make_manager(place_below(folder), DigestProvider(), tokens=40)
+    first = make_manager(location_below(folder), DigestProvider(), tokens=40)
     first.sync()
     first.close()
     stop = tmp_path / "stop"
@@ -50,7 +50,7 @@ def test_eight_processes_search_while_one_syncs_and_one_rebuilds(tmp_path: Path,
     children = [nursery.start("run_searches", answers=str(file), query="lighthouse", **common) for file in reports]
     children.append(nursery.start("run_syncs", tokens=40, **common))
     children.append(nursery.start("run_rebuilds", sizes=[80, 40], **common))
-    flips = seen_sizes(place_below(folder).index_file, seconds=SECONDS, most_seconds=10 * SECONDS)
+    flips = seen_sizes(location_below(folder).index_file, seconds=SECONDS, most_seconds=10 * SECONDS)
     stop.touch()
     assert [nursery.end(child) for child in children] == [0] * 10
     told = [json.loads(file.read_text()) for file in reports]
@@ -58,7 +58,7 @@ def test_eight_processes_search_while_one_syncs_and_one_rebuilds(tmp_path: Path,
     assert all(sum(each["lengths"].values()) >= 3 for each in told)
     assert flips >= {40, 80}, "both kinds of index were there to be searched"
     assert {length for each in told for length in each["lengths"]} <= {"1", "2"}
-    check_whole(place_below(folder).index_file)
+    check_whole(location_below(folder).index_file)
 
 
 def seen_sizes(file: Path, *, seconds: float, most_seconds: float) -> set[int]:
@@ -172,7 +172,7 @@ def test_a_process_without_the_extension_and_one_with_it_share_an_index(
     unable.sync(force=True)
     able.sync()
     assert_like_fresh(world, able, tmp_path / "scratch", engine=engine)
-    check_whole(world.place.index_file)
+    check_whole(world.location.index_file)
     able.close()
     unable.close()
 
@@ -187,7 +187,7 @@ def test_tables_that_nobody_here_can_drop_are_dropped_by_one_who_can(world: Worl
     unable.close()
     able.sync()
     able.close()
-    db = apsw.Connection(str(world.place.index_file))
+    db = apsw.Connection(str(world.location.index_file))
     tables = [name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE name GLOB 'vec_[0-9]*'")]
     db.close()
     assert {name.split("_")[1] for name in tables} == {"2"}
@@ -197,12 +197,12 @@ def test_a_vector_table_that_an_extension_cannot_read_is_made_anew(world: World,
     manager = world.manager(DigestProvider(), engine="sqlite-vec")
     manager.sync()
     expected = answers(manager)
-    db = apsw.Connection(str(world.place.index_file))
+    db = apsw.Connection(str(world.location.index_file))
     db.execute("UPDATE vec_1_vector_chunks00 SET vectors = x'00'")
     db.close()
     assert answers(manager) == expected, "the vectors themselves are still there"
     manager.sync()
     assert manager.status().details["engine"] == "sqlite-vec"
     assert_like_fresh(world, manager, tmp_path / "scratch", engine="sqlite-vec")
-    check_whole(world.place.index_file)
+    check_whole(world.location.index_file)
     manager.close()

@@ -86,10 +86,10 @@ def test_a_damaged_index_is_made_again(
     before = answers(manager)
     if not open_before:
         manager.close()  # the log goes into the file
-    DAMAGES[damage](world.place.index_file)
+    DAMAGES[damage](world.location.index_file)
     if damage not in ("deleted",):
-        wal(world.place.index_file).unlink(missing_ok=True)
-        shm(world.place.index_file).unlink(missing_ok=True)
+        wal(world.location.index_file).unlink(missing_ok=True)
+        shm(world.location.index_file).unlink(missing_ok=True)
     after = world.manager(DigestProvider())
     try:
         after.status(deep=True)
@@ -104,7 +104,7 @@ def test_a_damaged_index_is_made_again(
 
 def test_a_manager_that_has_the_file_open_notices_that_it_was_deleted(world: World, manager: MemoryManager) -> None:
     before = answers(manager)
-    shutil.rmtree(world.place.index_file.parent)
+    shutil.rmtree(world.location.index_file.parent)
     outcome = manager.search(QUERIES[0])
     assert outcome.hits, "an index that is not there is built before the first answer"
     assert answers(manager) == before
@@ -113,7 +113,7 @@ def test_a_manager_that_has_the_file_open_notices_that_it_was_deleted(world: Wor
 
 def test_a_manager_that_has_the_file_open_notices_that_it_was_overwritten(world: World, manager: MemoryManager) -> None:
     before = answers(manager)
-    file = world.place.index_file
+    file = world.location.index_file
     fill_with(b"this is no database at all\n")(file)
     wal(file).write_bytes(b"")
     outcome = manager.search(QUERIES[0])
@@ -129,12 +129,12 @@ def test_damage_in_any_tenth_of_the_file_never_reaches_the_agent(tmp_path: Path,
     manager = world.manager(DigestProvider(), engine=engine)
     manager.sync()
     manager.close()
-    sound = world.place.index_file.read_bytes()
+    sound = world.location.index_file.read_bytes()
     for tenth in range(10):
         world.delete_index()
-        world.place.index_file.parent.mkdir()
-        world.place.index_file.write_bytes(sound)
-        overwrite(tenth / 10, (tenth + 1) / 10)(world.place.index_file)
+        world.location.index_file.parent.mkdir()
+        world.location.index_file.write_bytes(sound)
+        overwrite(tenth / 10, (tenth + 1) / 10)(world.location.index_file)
         manager = world.manager(DigestProvider(), engine=engine)
         try:
             manager.status(deep=True)
@@ -143,7 +143,7 @@ def test_damage_in_any_tenth_of_the_file_never_reaches_the_agent(tmp_path: Path,
             manager.sync()
             manager.sync(force=True)
             assert_like_fresh(world, manager, tmp_path / "scratch", engine=engine)
-            check_whole(world.place.index_file)
+            check_whole(world.location.index_file)
         finally:
             manager.close()
 
@@ -165,7 +165,7 @@ def nursery() -> Iterator[Nursery]:
 def test_a_garbled_log_costs_at_most_what_it_held(world: World, tmp_path: Path, nursery: Nursery, garbage: str) -> None:
     nursery.end(nursery.start("run_sync", folder=str(world.folder)))
     leave_log_behind(world, nursery)
-    log = wal(world.place.index_file)
+    log = wal(world.location.index_file)
     data = log.read_bytes()
     assert len(data) > 8192
     middle = len(data) // 2
@@ -179,7 +179,7 @@ def test_a_garbled_log_costs_at_most_what_it_held(world: World, tmp_path: Path, 
             "bit": data[:middle] + bytes([data[middle] ^ 4]) + data[middle + 1 :],
         }[garbage]
     )
-    check_whole(world.place.index_file)
+    check_whole(world.location.index_file)
     manager = world.manager(DigestProvider())
     try:
         assert manager.search(QUERIES[0]).hits
@@ -194,13 +194,13 @@ def test_the_shared_memory_file_is_not_needed_to_recover(
 ) -> None:
     nursery.end(nursery.start("run_sync", folder=str(world.folder)))
     leave_log_behind(world, nursery)
-    file = shm(world.place.index_file)
+    file = shm(world.location.index_file)
     assert file.exists()
     if shared_memory == "deleted":
         file.unlink()
     else:
         file.write_bytes(b"nonsense" * 4096)
-    check_whole(world.place.index_file)
+    check_whole(world.location.index_file)
     manager = world.manager(DigestProvider())
     try:
         assert_like_fresh(world, manager, tmp_path / "scratch")
@@ -213,7 +213,7 @@ def test_the_log_of_another_index_does_no_lasting_harm(world: World, tmp_path: P
     for each in (world, other):
         nursery.end(nursery.start("run_sync", folder=str(each.folder)))
     leave_log_behind(other, nursery)
-    shutil.copy(wal(other.place.index_file), wal(world.place.index_file))
+    shutil.copy(wal(other.location.index_file), wal(world.location.index_file))
     manager = world.manager(DigestProvider())
     try:
         manager.status(deep=True)
@@ -228,7 +228,7 @@ def test_the_log_of_another_index_does_no_lasting_harm(world: World, tmp_path: P
 def test_a_log_without_its_index_is_not_played_into_a_new_one(world: World, tmp_path: Path, nursery: Nursery) -> None:
     nursery.end(nursery.start("run_sync", folder=str(world.folder)))
     leave_log_behind(world, nursery)
-    world.place.index_file.unlink()
+    world.location.index_file.unlink()
     for note in world.notes[:5]:
         note.unlink()
     manager = world.manager(DigestProvider())
@@ -241,10 +241,10 @@ def test_a_log_without_its_index_is_not_played_into_a_new_one(world: World, tmp_
 
 def test_an_index_of_a_newer_memslot_is_left_alone_and_named(world: World, manager: MemoryManager) -> None:
     manager.close()
-    db = apsw.Connection(str(world.place.index_file))
+    db = apsw.Connection(str(world.location.index_file))
     db.pragma("user_version", 99)
     db.close()
-    before = world.place.index_file.read_bytes()
+    before = world.location.index_file.read_bytes()
     newer = world.manager(DigestProvider())
     try:
         outcome = newer.search(QUERIES[0])
@@ -257,12 +257,12 @@ def test_an_index_of_a_newer_memslot_is_left_alone_and_named(world: World, manag
         newer.start_session()
     finally:
         newer.close()
-    assert world.place.index_file.read_bytes() == before
+    assert world.location.index_file.read_bytes() == before
 
 
 def test_a_repair_by_one_process_is_not_undone_by_another(world: World, manager: MemoryManager) -> None:
     late = world.manager(DigestProvider())
-    file = world.place.index_file
+    file = world.location.index_file
     assert late.search(QUERIES[0]).hits
     fill_with(b"this is no database at all\n")(file)
     wal(file).write_bytes(b"")
@@ -277,12 +277,12 @@ def test_a_repair_by_one_process_is_not_undone_by_another(world: World, manager:
 
 
 def test_something_else_in_the_place_of_the_index_is_named(world: World) -> None:
-    world.place.index_file.mkdir(parents=True)
+    world.location.index_file.mkdir(parents=True)
     manager = world.manager(DigestProvider())
     try:
         outcome = manager.search(QUERIES[0])
         assert outcome.mode == "unavailable"
-        assert str(world.place.index_file) in f"{outcome.warning} {outcome.stale}"
+        assert str(world.location.index_file) in f"{outcome.warning} {outcome.stale}"
         assert manager.status(deep=True).problems
     finally:
         manager.close()
@@ -291,8 +291,8 @@ def test_something_else_in_the_place_of_the_index_is_named(world: World) -> None
 def test_a_link_in_the_place_of_the_index_is_not_followed(world: World, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere.sqlite"
     elsewhere.write_bytes(b"")
-    world.place.index_file.parent.mkdir(parents=True)
-    world.place.index_file.symlink_to(elsewhere)
+    world.location.index_file.parent.mkdir(parents=True)
+    world.location.index_file.symlink_to(elsewhere)
     manager = world.manager(DigestProvider())
     try:
         assert manager.search(QUERIES[0]).mode == "unavailable"

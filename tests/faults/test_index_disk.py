@@ -90,7 +90,7 @@ def test_a_disk_that_fails_at_any_write_leaves_a_whole_index(
         assert outcome.hits or outcome.warning
         manager.status(deep=True)
         disk.mend()
-        check_whole(world.place.index_file)
+        check_whole(world.location.index_file)
     assert failures >= 4
     assert_like_fresh(world, manager, tmp_path / "scratch")
     manager.close()
@@ -109,7 +109,7 @@ def test_a_file_that_may_not_grow_is_a_full_disk(tmp_path: Path, nursery: Nurser
     manager = world.manager(DigestProvider())
     manager.sync()
     manager.close()
-    size = world.place.index_file.stat().st_size
+    size = world.location.index_file.stat().st_size
     world.delete_index()
     answer = tmp_path / "answer.json"
     child = nursery.start(
@@ -119,7 +119,7 @@ def test_a_file_that_may_not_grow_is_a_full_disk(tmp_path: Path, nursery: Nurser
     told = json.loads(answer.read_text())
     assert "main.sqlite" in told["sync"]
     assert told["problems"] or told["hits"]
-    check_whole(world.place.index_file)
+    check_whole(world.location.index_file)
     manager = world.manager(DigestProvider())
     try:
         assert_like_fresh(world, manager, tmp_path / "scratch")
@@ -144,15 +144,15 @@ def small_disk(folder: Path, kilobytes: int) -> Iterator[None]:
 
 def test_a_real_disk_that_is_full(tmp_path: Path) -> None:
     world = World(tmp_path / "world", seed=5, files=60)
-    with small_disk(world.place.index_file.parent, 200):
+    with small_disk(world.location.index_file.parent, 200):
         manager = world.manager(DigestProvider())
         try:
             with pytest.raises(IndexFault, match="full"):
                 manager.sync()
             outcome = manager.search(QUERIES[0])
             assert outcome.hits or "full" in f"{outcome.warning} {outcome.stale}"
-            check_whole(world.place.index_file)
-            assert run("mount", "-o", "remount,size=8m", world.place.index_file.parent)
+            check_whole(world.location.index_file)
+            assert run("mount", "-o", "remount,size=8m", world.location.index_file.parent)
             assert_like_fresh(world, manager, tmp_path / "scratch")
         finally:
             manager.close()
@@ -180,7 +180,7 @@ def test_an_index_in_a_folder_that_cannot_be_written_is_searched_all_the_same(tm
     manager.sync()
     before = answers(manager)
     manager.close()
-    with unwritable(world.place.index_file.parent):
+    with unwritable(world.location.index_file.parent):
         manager = world.manager(DigestProvider())
         try:
             assert answers(manager) == before
@@ -189,12 +189,12 @@ def test_an_index_in_a_folder_that_cannot_be_written_is_searched_all_the_same(tm
                 manager.sync()
             status = manager.status(deep=True)
             assert status.counts["chunks"] > 0
-            assert any("cannot be written, so no change comes in" in problem for problem in status.problems)
+            assert any("cannot be written, so changes are not indexed" in problem for problem in status.problems)
             stale = manager.search("lighthouse", fresh_seconds=1.0).stale
             assert stale is not None
             assert "sync failed" in stale
             manager.start_session()
-            assert manager._freshness._upkeep.wait(30.0)
+            assert manager._freshness._background.wait(30.0)
             assert any("sync failed" in problem for problem in manager.status().problems)
             assert answers(manager) == before
         finally:
@@ -206,8 +206,8 @@ def test_a_log_left_in_a_folder_that_cannot_be_written_is_read_or_named(tmp_path
     nursery.end(nursery.start("run_sync", folder=str(world.folder)))
     world.edit()
     nursery.end(nursery.start("run_sync", die_at=25, folder=str(world.folder)))
-    assert world.place.index_file.with_name("main.sqlite-wal").stat().st_size
-    with unwritable(world.place.index_file.parent):
+    assert world.location.index_file.with_name("main.sqlite-wal").stat().st_size
+    with unwritable(world.location.index_file.parent):
         manager = world.manager(DigestProvider())
         try:
             outcome = manager.search(QUERIES[0])
@@ -219,8 +219,8 @@ def test_a_log_left_in_a_folder_that_cannot_be_written_is_read_or_named(tmp_path
 
 def test_without_an_index_and_without_a_place_for_one_the_reason_is_given(tmp_path: Path) -> None:
     world = World(tmp_path / "world", seed=8)
-    world.place.index_file.parent.mkdir()
-    with unwritable(world.place.index_file.parent):
+    world.location.index_file.parent.mkdir()
+    with unwritable(world.location.index_file.parent):
         manager = world.manager(DigestProvider())
         try:
             outcome = manager.search(QUERIES[0])
@@ -242,11 +242,11 @@ def dangling(folder: Path) -> None:
 @pytest.mark.parametrize("obstacle", [in_the_way, dangling])
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path, obstacle: Callable[[Path], None]) -> None:
     world = World(tmp_path / "world", seed=8)
-    obstacle(world.place.index_file.parent)
+    obstacle(world.location.index_file.parent)
     manager = world.manager(DigestProvider())
     try:
         outcome = manager.search(QUERIES[0])
-        assert str(world.place.index_file.parent) in f"{outcome.warning} {outcome.stale}"
+        assert str(world.location.index_file.parent) in f"{outcome.warning} {outcome.stale}"
         assert manager.status(deep=True).problems
         with pytest.raises(IndexFault):
             manager.sync()

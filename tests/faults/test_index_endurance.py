@@ -25,7 +25,7 @@ def text_of(manager: MemoryManager, query: str) -> str:
 @pytest.mark.parametrize("jump", [400 * DAY, -400 * DAY], ids=["ahead", "back"])
 def test_a_change_under_a_clock_that_jumped_is_taken_up(tmp_path: Path, jump: int) -> None:
     world = World(tmp_path / "world", seed=2, files=4)
-    note = world.place.workspace / "memory" / "clock.md"
+    note = world.location.workspace / "memory" / "clock.md"
     moment = time.time() + jump
     manager = world.manager()
     for colour in ("red", "tan", "red", "sky"):  # as many bytes each, at the very same time
@@ -39,7 +39,7 @@ def test_a_change_under_a_clock_that_jumped_is_taken_up(tmp_path: Path, jump: in
 
 def test_a_file_that_is_replaced_while_it_is_read_is_indexed_whole(tmp_path: Path) -> None:
     world = World(tmp_path / "world", seed=2, files=4)
-    note = world.place.workspace / "memory" / "changing.md"
+    note = world.location.workspace / "memory" / "changing.md"
     texts = [f"The zeppelin has number {number}.\n" * 2000 for number in range(2)]
     note.write_text(texts[0])
     stop = threading.Event()
@@ -112,7 +112,7 @@ def test_long_use_takes_no_more_memory_files_or_threads(tmp_path: Path, cycles: 
 @pytest.mark.timeout(3600)
 def test_fifty_thousand_files_are_indexed_and_one_change_is_found(tmp_path: Path) -> None:
     world = World(tmp_path / "world", seed=2, files=1)
-    folder = world.place.workspace / "memory"
+    folder = world.location.workspace / "memory"
     for number in range(50_000):
         part = folder / f"part{number // 500}"
         part.mkdir(exist_ok=True)
@@ -130,7 +130,7 @@ def test_fifty_thousand_files_are_indexed_and_one_change_is_found(tmp_path: Path
 @pytest.mark.timeout(3600)
 def test_a_note_of_200_megabytes_is_indexed_in_part_and_in_little_memory_and_status_says_so(tmp_path: Path) -> None:
     world = World(tmp_path / "world", seed=2, files=1)
-    with (world.place.workspace / "memory" / "huge.md").open("w") as note:
+    with (world.location.workspace / "memory" / "huge.md").open("w") as note:
         note.write("The zeppelin landed.\n")
         for number in range(3_400_000):
             note.write(f"The lantern number {number:07} hangs high, all day long.\n")

@@ -32,7 +32,7 @@ def traces(folder: Path) -> dict[str, list[bytes]]:
 @pytest.mark.parametrize("way", ["deleted", "edited"])
 def test_a_note_that_was_deleted_and_synced_leaves_no_word_on_the_disk(tmp_path: Path, engine: str, way: str) -> None:
     world = World(tmp_path / "world", seed=4, files=8)
-    note = world.place.workspace / "memory" / "secret.md"
+    note = world.location.workspace / "memory" / "secret.md"
     note.write_text(f"{SECRET}\n")
     manager = world.manager(DigestProvider(), engine=engine)
     manager.sync()
@@ -50,7 +50,7 @@ def test_a_note_that_was_deleted_and_synced_leaves_no_word_on_the_disk(tmp_path:
 
 def test_a_transcript_that_was_deleted_leaves_no_word_on_the_disk(tmp_path: Path) -> None:
     world = World(tmp_path / "world", seed=4, files=8)
-    talk = world.place.sessions_dir / "secret.jsonl"
+    talk = world.location.sessions_dir / "secret.jsonl"
     said = {"type": "message", "message": {"role": "user", "content": SECRET}}
     talk.write_text(json.dumps(said) + "\n")
     manager = world.manager(DigestProvider())
@@ -67,7 +67,7 @@ def test_a_forced_index_erases_what_an_older_version_left(tmp_path: Path) -> Non
     manager = world.manager(DigestProvider())
     manager.sync()
     manager.close()
-    _leave_free_pages(world.place.index_file)
+    _leave_free_pages(world.location.index_file)
     assert traces(tmp_path)
     again = world.manager(DigestProvider())
     again.sync(force=True)
@@ -79,7 +79,7 @@ def test_a_damaged_copy_goes_with_the_text_that_is_deleted(tmp_path: Path) -> No
     world = World(tmp_path / "world", seed=4, files=8)
     manager = world.manager(DigestProvider())
     manager.sync()
-    damaged_copy(world.place.index_file).write_text(SECRET)
+    damaged_copy(world.location.index_file).write_text(SECRET)
     world.notes[0].unlink()
     manager.sync()
     assert not traces(tmp_path)

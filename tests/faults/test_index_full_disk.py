@@ -69,7 +69,7 @@ def test_a_full_disk_stops_no_search(small_disk: Path, tmp_path: Path, leave: Ca
     first.sync()
     expected = [[hit.path for hit in first.search(query).hits] for query in QUERIES]
     first.close()
-    leave(world.place.index_file)
+    leave(world.location.index_file)
     fill(small_disk)
 
     manager = world.manager(DigestProvider())
@@ -87,7 +87,7 @@ def test_a_full_disk_stops_no_search(small_disk: Path, tmp_path: Path, leave: Ca
         assert_like_fresh(world, manager, tmp_path / "fresh")
     finally:
         manager.close()
-    assert not list(world.place.index_file.parent.glob("*.damaged"))
+    assert not list(world.location.index_file.parent.glob("*.damaged"))
 
 
 def test_two_managers_search_on_a_full_disk_one_after_the_other(small_disk: Path) -> None:
@@ -95,7 +95,7 @@ def test_two_managers_search_on_a_full_disk_one_after_the_other(small_disk: Path
     first = world.manager(DigestProvider())
     first.sync()
     first.close()
-    die_with_a_log(world.place.index_file)
+    die_with_a_log(world.location.index_file)
     fill(small_disk)
     managers = [world.manager(DigestProvider()) for _ in range(2)]
     try:

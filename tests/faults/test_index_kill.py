@@ -63,11 +63,11 @@ class Round:
         return {"folder": str(world.folder), "force": force, **self.settings}
 
     def verify(self, scratch: Path) -> None:
-        check_whole(self.world.place.index_file)
+        check_whole(self.world.location.index_file)
         manager = self.world.manager(DigestProvider(), **self.settings)
         try:
             assert_like_fresh(self.world, manager, scratch, **self.settings)
-            check_whole(self.world.place.index_file)
+            check_whole(self.world.location.index_file)
         finally:
             manager.close()
 
@@ -106,7 +106,7 @@ def test_a_rebuild_killed_right_before_or_after_its_publication_leaves_a_live_in
     world = World(tmp_path / "world", 200, files=2)
     this = ready(world, "forced rebuild", 200, tmp_path / "scratch")
     arguments = {"folder": str(world.folder), "force": True, **this.settings}
-    folder = world.place.index_file.parent
+    folder = world.location.index_file.parent
     shutil.copytree(folder, tmp_path / "before")
 
     def live_after(write: int) -> int:
@@ -114,7 +114,7 @@ def test_a_rebuild_killed_right_before_or_after_its_publication_leaves_a_live_in
         shutil.rmtree(folder)
         shutil.copytree(tmp_path / "before", folder)
         assert nursery.end(nursery.start("run_sync", die_at=write, **arguments)) in (0, -9)
-        index = IndexFile(world.place.index_file)
+        index = IndexFile(world.location.index_file)
         with index.snapshot() as snapshot:
             assert snapshot is not None, f"nothing is live when killed at write {write}"
             assert snapshot.generation.chunks > 0

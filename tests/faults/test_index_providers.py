@@ -72,7 +72,7 @@ def test_a_provider_that_cannot_even_be_made_costs_the_vectors_only(world: World
         raise error
 
     settings = SearchSettings.from_tree({"sync": {"watch": False, "onSearch": False}})
-    manager = MemoryManager(world.place, settings, make)
+    manager = MemoryManager(world.location, settings, make)
     try:
         manager.sync()
         assert manager.search(QUERIES[0]).hits
@@ -117,7 +117,7 @@ def test_vectors_of_another_length_for_some_texts_stay_out(world: World, tmp_pat
 
 
 def test_a_text_that_the_provider_never_takes_does_not_keep_the_others_from_their_vectors(world: World) -> None:
-    poison = world.place.workspace / "memory" / "a-first.md"
+    poison = world.location.workspace / "memory" / "a-first.md"
     poison.write_text("This text is poison to the provider.\n")
     manager = world.manager(Picky("poison", ProviderError("the provider does not take this text")))
     try:
@@ -161,7 +161,7 @@ def test_closing_does_not_wait_for_a_provider_that_is_being_made(world: World) -
         return made[0], Selection(provider, provider.id, "named in this test")
 
     settings = SearchSettings.from_tree({"sync": {"watch": False}})
-    manager = MemoryManager(world.place, settings, make)
+    manager = MemoryManager(world.location, settings, make)
     manager.request_sync()
     assert begun.wait(30)
     manager.close()

@@ -59,12 +59,12 @@ def test_a_folder_that_vanishes_during_a_sync_is_passed_over(
     world.edit()
     for note in world.notes:
         note.write_text(note.read_text() + "One more paragraph about balova.\n")
-    do_before_reading(monkeypatch, 2, lambda: shutil.rmtree(world.place.workspace / "memory"))
+    do_before_reading(monkeypatch, 2, lambda: shutil.rmtree(world.location.workspace / "memory"))
     assert manager.sync().complete
     outcome = manager.search(QUERIES[0])
     assert outcome.mode == "hybrid"
     assert manager.status(deep=True).is_healthy
-    (world.place.workspace / "memory").mkdir()
+    (world.location.workspace / "memory").mkdir()
     world.edit()
     assert_like_fresh(world, manager, tmp_path / "scratch")
 
@@ -77,12 +77,12 @@ def test_a_workspace_that_vanishes_during_a_sync_costs_nothing(
     hidden = tmp_path / "hidden"
     for note in world.notes:
         os.utime(note, (1, 1))
-    do_before_reading(monkeypatch, 2, lambda: world.place.workspace.rename(hidden))
+    do_before_reading(monkeypatch, 2, lambda: world.location.workspace.rename(hidden))
     manager.sync()
     manager.sync()
     assert answers(manager) == expected
     assert any("workspace" in problem for problem in manager.status().problems)
-    hidden.rename(world.place.workspace)
+    hidden.rename(world.location.workspace)
     assert_like_fresh(world, manager, tmp_path / "scratch")
 
 
@@ -108,7 +108,7 @@ def test_reading_a_note_that_is_gone_is_an_empty_answer(world: World, manager: M
     note = world.notes[0]
     note.unlink()
     assert manager.read(f"memory/{note.name}").text == ""
-    shutil.rmtree(world.place.workspace)
+    shutil.rmtree(world.location.workspace)
     assert manager.read("MEMORY.md").text == ""
 
 
@@ -118,7 +118,7 @@ MOMENTS = {"1901": -2_177_452_800, "1969": -1, "1970": 0, "2106": 4_294_967_296,
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_files_of_any_time_are_indexed_once(world: World, manager: MemoryManager, tmp_path: Path, moment: str) -> None:
     seconds = MOMENTS[moment]
-    for note in [*world.notes, *world.place.sessions_dir.iterdir()]:
+    for note in [*world.notes, *world.location.sessions_dir.iterdir()]:
         os.utime(note, (seconds, seconds))
     manager.sync()
     time.sleep(0.06)  # a file that was changed just now is looked at once more

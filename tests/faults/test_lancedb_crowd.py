@@ -20,7 +20,7 @@ from memslot.testing import HashingProvider
 from memslot_memory_lancedb.errors import ChangedMeanwhileError
 from memslot_memory_lancedb.memory import LanceMemory
 from memslot_memory_lancedb.store import purge
-from memslot_memory_lancedb.store.growth import optimize
+from memslot_memory_lancedb.store.compaction import optimize
 
 SECONDS = 6.0
 GRACE_SECONDS = 2.0
@@ -60,7 +60,7 @@ def take_part(folder: Path, kind: str) -> None:
 
 def act(memory: LanceMemory, kind: str) -> Any:
     if kind == "store":
-        return memory.remembering.keep(os.urandom(40).hex()).memory.id
+        return memory.writer.keep(os.urandom(40).hex()).memory.id
     if kind == "search":
         return len(memory.search(os.urandom(8).hex()).hits)
     if kind == "optimize":
@@ -69,13 +69,13 @@ def act(memory: LanceMemory, kind: str) -> Any:
     table = memory.store.live()
     assert table is not None
     chosen, importance = random.choice(list(table.changes())), random.random()
-    memory.remembering.change(chosen, importance=importance)
+    memory.writer.change(chosen, importance=importance)
     return [chosen, importance]
 
 
 def test_nothing_is_lost_doubled_or_called_damaged(tmp_path: Path) -> None:
     seeded = open_memory(tmp_path)
-    seeds = [seeded.remembering.keep(os.urandom(40).hex()).memory.id for _ in range(8)]
+    seeds = [seeded.writer.keep(os.urandom(40).hex()).memory.id for _ in range(8)]
     seeded.close()
     kinds = ["store", "update", "optimize", "optimize", "search"]
     crowd = [

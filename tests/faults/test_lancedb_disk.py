@@ -20,11 +20,11 @@ import pytest
 from click.testing import CliRunner
 from memslot import EmbeddingPipeline, MemslotError, Selection
 from memslot.testing import HashingProvider
-from memslot_memory_lancedb.commands.group import make_command
+from memslot_memory_lancedb.commands import make_command
 from memslot_memory_lancedb.errors import StoreDamagedError
 from memslot_memory_lancedb.memory import LanceMemory
 from memslot_memory_lancedb.settings import Settings
-from memslot_memory_lancedb.store.rescue import diagnose
+from memslot_memory_lancedb.store.recovery import diagnose
 
 TEXTS = [
     f"Shelf {number} holds the {word}." for number, word in enumerate(("orchid", "violin", "lamp", "drum", "kite"))
@@ -63,7 +63,7 @@ def search_and_tell(folder: Path, condition: str) -> None:
     queries = json.load(sys.stdin)
     memory = open_memory(folder)
     first = [memory.search(query).hits[0].snippet for query in queries]
-    memory.upkeep.wait(20)
+    memory.maintenance.wait(20)
     second = [memory.search(query).hits[0].snippet for query in queries]
     print(json.dumps({"first": first, "second": second, "problems": list(memory.status().problems)}))
     memory.close()
@@ -169,7 +169,7 @@ class TestReadOnlyFolder:
     def test_it_is_said_and_reading_goes_on(self, read_only: Path) -> None:
         answer = run(read_only, ["A new one."], "modes")
         assert answer["stored"] == 0
-        assert "cannot be written or read by this user" in answer["said"]
+        assert "is not accessible to this user" in answer["said"]
         assert read(read_only) == set(TEXTS)
 
     def test_a_store_of_an_older_version_is_searched_by_words_all_the_same(self, filled: Path) -> None:
@@ -195,7 +195,7 @@ class TestReadOnlyFolder:
         place.chmod(0o500)
         answer = run(place / "lancedb", ["A new one."], "modes")
         place.chmod(0o700)
-        assert "cannot be written or read by this user" in answer["said"]
+        assert "is not accessible to this user" in answer["said"]
 
 
 def table_of(folder: Path) -> Path:

@@ -23,10 +23,10 @@ from typing import Any
 import pytest
 from memslot import EmbeddingPipeline, Selection
 from memslot.testing import HashingProvider
-from memslot_memory_lancedb.memories import CATEGORIES
 from memslot_memory_lancedb.memory import LanceMemory
+from memslot_memory_lancedb.memory_record import CATEGORIES
 from memslot_memory_lancedb.store import purge
-from memslot_memory_lancedb.store.growth import optimize
+from memslot_memory_lancedb.store.compaction import optimize
 
 ROUNDS = int(os.environ.get("MEMSLOT_FAULT_ROUNDS", "20"))
 """In all, over every kind of work; `make test-slow` asks for more."""
@@ -85,18 +85,18 @@ def work(folder: Path, kind: str, seed: int) -> None:
             step = "store"
         if step == "store":
             note("begin", "store", text)
-            kept = memory.remembering.keep(text).memory
+            kept = memory.writer.keep(text).memory
             note("done", "store", text, kept.id)
             ids.append(kept.id)
         elif step == "update":
             chosen = dice.choice(ids)
             note("begin", "update", text, chosen)
-            memory.remembering.change(chosen, text=text)
+            memory.writer.change(chosen, text=text)
             note("done", "update", text, chosen)
         elif step == "forget":
             chosen = ids.pop(dice.randrange(len(ids)))
             note("begin", "forget", "", chosen)
-            memory.remembering.forget([chosen])
+            memory.writer.forget([chosen])
             note("done", "forget", "", chosen)
         else:
             note("begin", "optimize", "")

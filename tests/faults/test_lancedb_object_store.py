@@ -29,10 +29,10 @@ from memslot_memory_lancedb.errors import StoreAwayError, StoreError
 from memslot_memory_lancedb.memory import LanceMemory
 from memslot_memory_lancedb.recall.context import RecallLimits
 from memslot_memory_lancedb.store import purge
-from memslot_memory_lancedb.store.growth import optimize
-from memslot_memory_lancedb.store.reembed import reembed
+from memslot_memory_lancedb.store.compaction import optimize
+from memslot_memory_lancedb.store.embedder_migration import reembed
+from memslot_memory_lancedb.store.stems_column import make_words_index
 from memslot_memory_lancedb.store.versions import history, restore
-from memslot_memory_lancedb.store.words import make_words_index
 
 WEED = shutil.which("weed", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
 KEY, SECRET = "memslot", "memslot-test-secret"
@@ -164,7 +164,7 @@ def write_for_ever(place: Path, location: str, options: dict[str, str], name: st
     for number in range(count):
         text = f"{name} {number} {os.urandom(20).hex()}"
         print("begin", text, flush=True)
-        memory.remembering.keep(text)
+        memory.writer.keep(text)
         print("done", text, flush=True)
     memory.close()
 
@@ -234,9 +234,9 @@ def test_everything_is_as_in_a_folder(opened: Open, monkeypatch: pytest.MonkeyPa
     assert memory.keep("The orchid stands in the harbour office.").action == "duplicate"
     memory.keep("The violin lesson is on Thursday.")
     assert "orchid" in memory.search("which orchid?").hits[0].snippet
-    memory.remembering.change(kept.id, text="The orchid was moved to the kitchen.")
+    memory.writer.change(kept.id, text="The orchid was moved to the kitchen.")
     assert "kitchen" in opened().search("where is the orchid?").hits[0].snippet
-    assert memory.remembering.forget([kept.id]) == 1
+    assert memory.writer.forget([kept.id]) == 1
     versions = history(memory.store)
     assert [each.memories for each in versions] == [0, 1, 2, 2, 1]
     restore(memory.store, versions[-2].number)
@@ -257,14 +257,14 @@ def test_a_store_of_an_older_version_gets_its_words_and_an_index(opened: Open) -
     table.handle.drop_columns(["stems"])
     later = opened()
     assert "violin" in later.search("violins").hits[0].snippet
-    later.upkeep.wait(20)
+    later.maintenance.wait(20)
     assert later.status().counts["withWords"] == 3
     live = later.store.live()
     assert live is not None
     make_words_index(live, later.store.database)
     later.keep("A harp stands on the shelf.")
-    assert [row.memory.text for row in live.holding(["violin"], 3)] == ["A violin stands on the shelf."]
-    assert [row.memory.text for row in live.holding(["harp"], 3)] == ["A harp stands on the shelf."]
+    assert [row.memory.text for row in live.with_any_stem(["violin"], 3)] == ["A violin stands on the shelf."]
+    assert [row.memory.text for row in live.with_any_stem(["harp"], 3)] == ["A harp stands on the shelf."]
 
 
 def test_a_change_of_embedder(opened: Open) -> None:

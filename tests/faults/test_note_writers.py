@@ -11,7 +11,7 @@ import pytest
 from memslot import FileBusyError, MemslotError, note_lock
 from memslot_anthropic_memory.tool import MemoryTool
 from memslot_memory_core.note_writer import append_note
-from memslot_memory_core.transfer.placement import place
+from memslot_memory_core.transfer.placement import place_file
 
 from tests.note_folder import NoteFolder
 
@@ -92,11 +92,11 @@ def test_every_writer_that_cannot_get_the_lock_says_so_and_writes_nothing(
         with pytest.raises(MemslotError, match=r"MEMORY\.md is being changed by another process .*try again"):
             append_note(tmp_path, "new", "memory")
         answer = MemoryTool(NoteFolder(tmp_path)).handle(insert)
-        placed = place(tmp_path, "MEMORY.md", b"other\n", None, overwrite=True)
+        placed = place_file(tmp_path, "MEMORY.md", b"other\n", None, overwrite=True)
         with pytest.raises(FileBusyError), note_lock(note):
             pass
     assert answer.is_error
     assert answer.text == "Error: /memories/MEMORY.md is being changed by another process; try again"
-    assert (placed.state, placed.reason) == ("refused", "is being changed by another process; import it again")
+    assert (placed.state, placed.reason) == ("refused", "keeps being changed by another process; import it again")
     assert note.read_text() == "old\n"
     assert os.listdir(tmp_path) == ["MEMORY.md"]  # noqa: PTH208

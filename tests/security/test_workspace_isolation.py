@@ -104,7 +104,7 @@ def test_one_index_file_for_two_workspaces_is_refused_to_the_second(load: Load, 
         sync(other)
     told = found(other)
     assert "osprey" not in told
-    assert "put {workspace} into memorySearch.store.path" in told
+    assert "add {workspace} to memorySearch.store.path" in told
     assert any("belongs to the workspace" in each for each in other.memory_status().problems)
     assert "osprey" in found(one), "the index of the first is as it was"
 
@@ -307,10 +307,10 @@ def by_anthropic_tool(host: Host) -> str:
 
 
 def by_adapters(host: Host) -> str:
-    from memslot_adapters.memory_run import Remembering
+    from memslot_adapters.memory_run import MemoryWriter
     from memslot_adapters.tools import Toolbox
 
-    with Remembering(host, "what is the codename of the project?") as run:
+    with MemoryWriter(host, "what is the codename of the project?") as run:
         return f"{run.prompt} {Toolbox(host).call('memory_search', {'query': 'codename'}).text}"
 
 

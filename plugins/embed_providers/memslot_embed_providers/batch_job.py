@@ -1,4 +1,4 @@
-"""Batch jobs as OpenAI has them and Voyage has copied them: one object with a status and two files."""
+"""Batch jobs of the OpenAI API, which Voyage copied: one object with a status and two files."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from memslot import ProviderError, one_line
 
-from memslot_embed_providers.failures import message_of
-from memslot_embed_providers.jsonl import Results, parsed, result_of
+from memslot_embed_providers.batch_files import Results, read_records, result_of
+from memslot_embed_providers.error_mapping import message_of
 from memslot_embed_providers.service import Service
 
 if TYPE_CHECKING:
@@ -31,19 +31,19 @@ _STATUSES: dict[str, Status] = {
 
 
 def id_of(service: Service, answer: Any) -> str:
-    """The name that the server gave to a file or a job."""
+    """The server's id of a file or job."""
     return checked_name(service, answer.get("id") if isinstance(answer, dict) else None)
 
 
 def checked_name(service: Service, name: Any) -> str:
-    """A name from the server or from our own store, fit to stand in an address."""
+    """A file or job id, checked to be safe in a URL."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise ProviderError(f"{service} cannot have a batch job or a file of such a name")
+        raise ProviderError(f"{service} has no batch job or file with such an id")
     return name
 
 
 def state_of(service: Service, job: Any) -> BatchState:
-    """How far a job is."""
+    """The state of a job."""
     from memslot import BatchState
 
     job = job if isinstance(job, dict) else {}
@@ -56,18 +56,18 @@ def state_of(service: Service, job: Any) -> BatchState:
 
 
 def results_of(service: Service, job: Any, download: Callable[[str], Iterable[str]]) -> Results:
-    """All results of a job that is over, also of one that did not get through; errors come as sentences."""
+    """All results of a finished job, successful or not; errors are sentences."""
     names = [job.get(name) for name in ("output_file_id", "error_file_id")] if isinstance(job, dict) else []
     results: Results = {}
     for name in names:
         if isinstance(name, str) and name:
-            for record in parsed(service, download(name)):
+            for record in read_records(service, download(name)):
                 results[str(record.get("custom_id"))] = result_of(service, record)
     return results
 
 
 def count(counts: Any, name: str) -> int:
-    """A number that may be missing, or be written as text as Google does."""
+    """A number that may be missing, or a string, as Google writes it."""
     value = counts.get(name) if isinstance(counts, dict) else None
     try:
         return max(0, int(value or 0))
@@ -80,4 +80,4 @@ def _reason(service: Service, job: dict[str, Any], status: Status) -> str | None
     told = message_of(errors.get("data")) if isinstance(errors, dict) else message_of(errors)
     if told:
         return service.hide(one_line(told))
-    return {"failed": "the job failed", "expired": "the job was not finished within its time"}.get(status)
+    return {"failed": "the job failed", "expired": "the job expired before it was finished"}.get(status)

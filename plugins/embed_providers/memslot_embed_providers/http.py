@@ -1,4 +1,4 @@
-"""One small HTTP client. Imports httpx2, so it is itself imported only when a provider is made."""
+"""A small HTTP client. It imports httpx2, so import it only when a provider is created."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import httpx2
 from memslot import ProviderBusyError, ProviderError
 
-from memslot_embed_providers.failures import cut_short, failure_of
+from memslot_embed_providers.error_mapping import cut_short, error_for_response
 from memslot_embed_providers.service import Service
 
 CONNECT_SECONDS = 10.0
@@ -20,12 +20,12 @@ _BYTES_PER_VECTOR = 256 * 1024
 
 
 def room_for(vectors: int) -> int:
-    """How many bytes an answer with this many vectors may have: many times what it needs."""
+    """Byte limit of a response with this many vectors; generous."""
     return _SMALL_BYTES + vectors * _BYTES_PER_VECTOR
 
 
-class CarefulClient(httpx2.Client):
-    """Follows no redirect, holds an answer to one deadline as a whole, and reads only the beginning of an error."""
+class BoundedClient(httpx2.Client):
+    """Follows no redirects, applies one deadline to the whole response, and reads only the start of an error."""
 
     def send(self, request: httpx2.Request, *, stream: bool = False, **options: Any) -> httpx2.Response:
         options["follow_redirects"] = False
@@ -53,7 +53,7 @@ class _Bounded(httpx2.SyncByteStream):
         read = 0
         for chunk in self._stream:
             if self._deadline is not None and time.monotonic() > self._deadline:
-                raise httpx2.ReadTimeout("the answer did not end", request=self._request)
+                raise httpx2.ReadTimeout("the response did not end", request=self._request)
             yield chunk
             read += len(chunk)
             if self._cap is not None and read >= self._cap:
@@ -68,13 +68,13 @@ def limits(seconds: float) -> httpx2.Timeout:
 
 
 class Api:
-    """JSON calls to one service; every failure is a ProviderError that says what happened and shows no key."""
+    """JSON calls to one service; every failure is a ProviderError without secrets."""
 
     def __init__(self, service: Service, headers: Mapping[str, str], *, use_proxies: bool = True) -> None:
         self._service = service
         sent = httpx2.Headers(headers)
-        sent.update(service.headers)  # the person's own win, however they are spelt
-        self._client = CarefulClient(headers=sent, trust_env=use_proxies)
+        sent.update(service.headers)  # the user's headers win, whatever their case
+        self._client = BoundedClient(headers=sent, trust_env=use_proxies)
 
     def post(self, url: str, body: Any, *, seconds: float, room: int = _SMALL_BYTES) -> Any:
         content = json.dumps(body, ensure_ascii=False).encode()
@@ -86,17 +86,17 @@ class Api:
         return self.call("GET", url, seconds=seconds)
 
     def call(self, method: str, url: str, *, seconds: float, room: int = _SMALL_BYTES, **sent: Any) -> Any:
-        """Send anything, get JSON."""
+        """Send a request, return JSON."""
         with self._open(method, url, seconds, sent) as reply:
             return read_json(self._service, reply.headers, reply.read(room))
 
     def headers_of(self, method: str, url: str, *, seconds: float, **sent: Any) -> Mapping[str, str]:
-        """Send anything, get only the headers of the answer."""
+        """Send a request, return only the response headers."""
         with self._open(method, url, seconds, sent) as reply:
             return reply.headers
 
     def lines(self, url: str, *, seconds: float) -> Iterator[str]:
-        """The lines of an answer that is too large to be held."""
+        """Stream the lines of a large response."""
         with self._open("GET", url, seconds, {}) as reply:
             yield from reply.lines()
 
@@ -107,17 +107,17 @@ class Api:
             outcome = self._client.send(request, stream=True)
             if not outcome.is_success:
                 outcome.read()
-                outcome = failure_of(self._service, outcome.status_code, outcome.headers, outcome.text)
+                outcome = error_for_response(self._service, outcome.status_code, outcome.headers, outcome.text)
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
-            outcome = failure_of_transport(self._service, error)
-        # Raised here, where the client's own error is not its context: that one may show a key.
+            outcome = error_for_transport(self._service, error)
+        # Raised outside the handler, so that the client's error, which may contain a key, is not its context.
         if isinstance(outcome, ProviderError):
             raise outcome
         return Reply(self._service, outcome.headers, outcome)
 
 
 class Reply:
-    """A successful answer whose body has not been read yet."""
+    """A successful response whose body has not been read yet."""
 
     def __init__(self, service: Service, headers: Mapping[str, str], response: Any) -> None:
         self._service, self.headers, self._response = service, headers, response
@@ -133,7 +133,7 @@ class Reply:
         for chunk in self._guarded(self._response.iter_bytes()):
             body += chunk
             if len(body) > room:
-                raise ProviderError(f"{self._service} sent more than the {room} bytes that the answer can need")
+                raise ProviderError(f"{self._service} sent more than {room} bytes")
         return bytes(body)
 
     def lines(self) -> Iterator[str]:
@@ -148,30 +148,30 @@ class Reply:
             except StopIteration:
                 return
             except (httpx2.HTTPError, httpx2.StreamError) as error:
-                failure = failure_of_transport(self._service, error)
+                failure = error_for_transport(self._service, error)
             else:
                 yield part
         raise failure
 
 
 def read_json(service: Service, headers: Mapping[str, str], body: bytes) -> Any:
-    """The answer as a tree; one that is not JSON is the wrong address, one that should be was cut off."""
+    """Parse a JSON response; other content means a wrong address, invalid JSON a truncated response."""
     try:
         return json.loads(body)
     except (ValueError, RecursionError):
         kind = headers.get("content-type", "").split(";")[0].strip().lower()
     if kind.endswith("json"):
-        raise ProviderBusyError(f"{service} sent an answer that is not whole")
+        raise ProviderBusyError(f"{service} sent a truncated response")
     named = service.hide(kind) or "something unnamed"
-    raise ProviderError(f"{service} answered with {named} where JSON was due; check remote.baseUrl")
+    raise ProviderError(f"{service} returned {named} instead of JSON; check remote.baseUrl")
 
 
-def failure_of_transport(service: Service, error: BaseException) -> ProviderError:
-    """The error for a request that got no answer."""
+def error_for_transport(service: Service, error: BaseException) -> ProviderError:
+    """The error for a request without a response."""
     if isinstance(error, httpx2.TimeoutException):
         return cut_short(service, "did not answer in time")
     if isinstance(error, httpx2.InvalidURL | httpx2.UnsupportedProtocol | httpx2.LocalProtocolError):
-        return ProviderError(f"{service} cannot be asked: the address or a header is not valid")
+        return ProviderError(f"{service} cannot be called: the address or a header is invalid")
     if isinstance(error, httpx2.ConnectError | httpx2.ProxyError):
         return cut_short(service, f"cannot be reached: {error}")
-    return cut_short(service, f"broke the connection: {error}")
+    return cut_short(service, f"dropped the connection: {error}")

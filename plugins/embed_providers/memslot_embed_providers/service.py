@@ -1,4 +1,4 @@
-"""Who is spoken to: the address, the key, the headers, and what of them may be said."""
+"""A remote service: its address, key and headers, and masking of its secrets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NAME_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0
 
 @dataclass(frozen=True)
 class Service:
-    """A remote API as errors name it; nothing secret is in its text form."""
+    """A remote API; its string form, used in errors, contains no secrets."""
 
     name: str
     base_url: str = field(repr=False)
@@ -33,12 +33,12 @@ class Service:
 def describe_service(
     options: ProviderOptions, *, name: str, default_url: str, key_names: tuple[str, ...] = ()
 ) -> Service:
-    """Read address, key and headers from the options; what cannot be sent is refused without being repeated."""
+    """Read address, key and headers from the options; invalid ones are refused without being quoted."""
     base_url = (options.base_url or default_url).strip().rstrip("/")
     shown, password = _showable(base_url, name)
     key = find_key(options, key_names)
     if key is not None and not (key.isascii() and key.isprintable() and " " not in key):
-        raise ProviderRefusedError(f"the key for {name} holds a space or a letter that no key has; check {key_names}")
+        raise ProviderRefusedError(f"the key for {name} contains invalid characters; check {key_names}")
     for header, value in options.headers.items():
         if not header or not set(header) <= _NAME_LETTERS or not (value.isascii() and value.isprintable()):
             raise ProviderError(f"the header {header!r} in remote.headers cannot be sent; use plain letters")
@@ -49,20 +49,20 @@ def describe_service(
 
 
 def find_key(options: ProviderOptions, names: tuple[str, ...]) -> str | None:
-    """The configured key, else the first of these environment variables that has something in it."""
+    """The configured key, else the first of these environment variables that is set."""
     candidates = [options.api_key, *(options.env.get(name) for name in names)]
     return next((key.strip() for key in candidates if key and key.strip()), None)
 
 
-def lacks_key(options: ProviderOptions, names: tuple[str, ...]) -> str | None:
-    """The sentence for a missing key, or None."""
+def missing_key(options: ProviderOptions, names: tuple[str, ...]) -> str | None:
+    """The message for a missing key, or None."""
     if find_key(options, names) is not None:
         return None
     return f"it needs a key: set {' or '.join(names)}, or memorySearch.remote.apiKey"
 
 
-def lacks_package(module: str, extra: str) -> str | None:
-    """The sentence for a package that is not installed, or None; nothing is imported."""
+def missing_package(module: str, extra: str) -> str | None:
+    """The message for a missing package, or None; imports nothing."""
     if importlib.util.find_spec(module) is not None:
         return None
     return f"the package {module} is not installed; get it with: {extra_install_command(extra)}"
@@ -73,7 +73,7 @@ def is_secret_header(name: str) -> bool:
 
 
 def is_loopback(url: str) -> bool:
-    """Whether an address is this very machine."""
+    """Whether an address is this machine."""
     try:
         host = urlsplit(url).hostname or ""
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
@@ -82,14 +82,14 @@ def is_loopback(url: str) -> bool:
 
 
 def _showable(url: str, name: str) -> tuple[str, str]:
-    """The address without what may be secret in it, and the password that was."""
+    """The address without secrets, and the password it contained."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError:
         host, port = None, None
     if not host or parts.scheme not in ("http", "https"):
-        raise ProviderError(f"the address for {name} in remote.baseUrl is not one that begins with http:// or https://")
+        raise ProviderError(f"the address for {name} in remote.baseUrl must start with http:// or https://")
     host = f"[{host}]" if ":" in host else host
     place = f"{host}:{port}" if port else host
     return urlunsplit((parts.scheme, place, parts.path, "", "")), unquote(parts.password or "")

@@ -1,4 +1,4 @@
-"""Vectors as servers write them, made into float32 that can be compared."""
+"""Parses vectors in responses into float32."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from memslot import ProviderError
 
 from memslot_embed_providers.service import Service
 
-Floats = array  # of float32; a sequence of floats that takes four bytes for each
+Floats = array  # float32: four bytes per value
 
 
 def read_vector(service: Service, value: Any) -> Floats[float]:
-    """One vector from a list of numbers or from base64 of little-endian float32; what is not finite becomes 0."""
+    """A vector from a list of numbers or base64 little-endian float32; non-finite values become 0."""
     vector = _from_base64(value) if isinstance(value, str) else _from_list(value)
     if not vector:
-        raise ProviderError(f"{service} answered with something that is not a vector")
+        raise ProviderError(f"{service} returned something that is not a vector")
     if not all(map(math.isfinite, vector)):
         return array("f", [x if math.isfinite(x) else 0.0 for x in vector])
     return vector
 
 
 def zeros(dims: int) -> Floats[float]:
-    """What a text without any content gets: never found, never compared."""
+    """The vector of an empty text: never found, never compared."""
     return array("f", bytes(4 * dims))
 
 
 def read_rows(service: Service, payload: Any, count: int) -> list[Floats[float]]:
-    """The vectors of an answer in the form of OpenAI's, in the order of the texts."""
+    """The vectors of an OpenAI-style response, in the order of the texts."""
     data = payload.get("data") if isinstance(payload, dict) else None
     if not isinstance(data, list) or not all(isinstance(row, dict) for row in data):
-        raise ProviderError(f"{service} answered without a list of vectors")
+        raise ProviderError(f"{service} returned no list of vectors")
     places = [row.get("index", i) for i, row in enumerate(data)]
     if len(data) != count or sorted(i for i in places if isinstance(i, int)) != list(range(count)):
         raise wrong_count(service, len(data), count)
@@ -44,17 +44,17 @@ def read_rows(service: Service, payload: Any, count: int) -> list[Floats[float]]
 
 
 def read_list(service: Service, payload: Any, name: str, count: int) -> list[Any]:
-    """A list of exactly this many things, by its name in the answer."""
+    """The list of this name in a response, checked for its length."""
     values = payload.get(name) if isinstance(payload, dict) else None
     if not isinstance(values, list):
-        raise ProviderError(f"{service} answered without {name}")
+        raise ProviderError(f"{service} returned no {name}")
     if len(values) != count:
         raise wrong_count(service, len(values), count)
     return values
 
 
 def wrong_count(service: Service, got: int, due: int) -> ProviderError:
-    return ProviderError(f"{service} answered with {got} vectors, not one for each of {due} texts")
+    return ProviderError(f"{service} returned {got} vectors for {due} texts")
 
 
 def _from_base64(text: str) -> Floats[float] | None:

@@ -1,4 +1,4 @@
-"""What answers for the memory slot: the index in SQLite, or the QMD program with that index behind it."""
+"""The backend of the memory slot: the SQLite index, or QMD with that index as its fallback."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from weakref import WeakValueDictionary
 from memslot import CanKeepFiles, CanList, CanRead, CanRefresh, CanRemember, PluginContext, real_path
 
 from memslot_memory_core.index.report import Progress, SyncReport
+from memslot_memory_core.location import MemoryLocation
 from memslot_memory_core.manager import MemoryManager
-from memslot_memory_core.place import Place
 from memslot_memory_core.searchable import Searchable
 from memslot_memory_core.settings import SearchSettings, memory_settings, search_settings
 
 
 class Backend(Searchable, CanRefresh, CanRead, CanList, CanRemember, CanKeepFiles, Protocol):
-    """The memory as tools, commands and hooks use it."""
+    """The memory interface that tools, commands and hooks use."""
 
     def sync(
         self,
@@ -35,21 +35,21 @@ class Backend(Searchable, CanRefresh, CanRead, CanList, CanRemember, CanKeepFile
     def start_session(self) -> None: ...
 
     def start_watching(self) -> str:
-        """Take up changes from now on; tells in words when."""
+        """Start indexing changes automatically; returns a sentence that says when."""
         ...
 
     def last_sync(self) -> SyncReport | None:
-        """What the last sync did, if one is known; it costs nothing to ask."""
+        """The last sync's report, if there is one."""
         ...
 
 
 def backend_of(ctx: PluginContext) -> Backend:
-    """The agent's memory, one for all hooks of a host."""
+    """The agent's memory, shared by all hooks of a host."""
     return ctx.shared("memory", lambda: _make_backend(ctx))
 
 
 def manager_of(ctx: PluginContext) -> MemoryManager:
-    """The index in SQLite itself, whatever answers for the slot."""
+    """The SQLite index itself, whichever backend is active."""
     return ctx.shared("manager", lambda: _shared.take(ctx))
 
 
@@ -62,37 +62,37 @@ def _make_backend(ctx: PluginContext) -> Backend:
 
 
 class _SharedManagers:
-    """Managers by agent, places and settings: two hosts of one process that mean the same memory share one.
+    """Managers by agent, location and settings: two hosts in one process share one for the same memory.
 
-    Other plugins may mean another embedder, so their settings count, too. All settings are hashed, since there
-    are keys among them, and a manager that its hosts have let go of is not kept here.
+    Other plugins' settings count too, as they may select another embedder. Settings are hashed because they contain API
+    keys. Managers are held weakly.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._made: WeakValueDictionary[tuple[Place, str], MemoryManager] = WeakValueDictionary()
+        self._made: WeakValueDictionary[tuple[MemoryLocation, str], MemoryManager] = WeakValueDictionary()
 
     def take(self, ctx: PluginContext) -> MemoryManager:
         settings = search_settings(ctx)
-        place = place_of(ctx, settings)
+        location = location_of(ctx, settings)
         config = ctx.host_config
         parts = json.dumps([settings.to_tree(), memory_settings(ctx).backend, config.plugins.to_tree()])
-        key = (place, hashlib.sha256(parts.encode()).hexdigest())
+        key = (location, hashlib.sha256(parts.encode()).hexdigest())
         with self._lock:
             manager = self._made.get(key)
-            if manager is None or not manager.lend():
-                manager = self._made[key] = MemoryManager(place, settings, lambda cache: ctx.pipeline(cache=cache))
+            if manager is None or not manager.acquire():
+                manager = self._made[key] = MemoryManager(location, settings, lambda cache: ctx.pipeline(cache=cache))
             return manager
 
 
 _shared = _SharedManagers()
 
 
-def place_of(ctx: PluginContext, settings: SearchSettings) -> Place:
-    """Where this agent's notes, transcripts and index are."""
+def location_of(ctx: PluginContext, settings: SearchSettings) -> MemoryLocation:
+    """Paths of this agent's notes, transcripts and index."""
     places, workspace, template = ctx.places, ctx.workspace, settings.store.path
     earlier = None if template or places.is_own_workspace(workspace) else places.memory_dir / f"{ctx.agent_id}.sqlite"
-    return Place(
+    return MemoryLocation(
         ctx.agent_id,
         workspace,
         places.sessions_dir(ctx.agent_id),
@@ -103,5 +103,5 @@ def place_of(ctx: PluginContext, settings: SearchSettings) -> Place:
 
 
 def has_unmarked(ctx: PluginContext) -> bool:
-    """Whether transcripts that don't name a workspace belong to this agent's."""
+    """Whether transcripts without a workspace belong to this agent's workspace."""
     return real_path(ctx.workspace) == real_path(ctx.places.unmarked_workspace(ctx.agent_id))

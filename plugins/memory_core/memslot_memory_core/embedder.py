@@ -1,4 +1,4 @@
-"""Chooses who makes the vectors, when they are first needed, and asks again after a while if it was nobody."""
+"""Selects the embedding provider when vectors are first needed, and retries later if none is available."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CLOSE_SECONDS = 1.0
 
 
 class EmbedderChoice:
-    """The provider in use, with the cache that lives in the index."""
+    """The selected provider and the embedding cache in the index."""
 
     def __init__(
         self,
@@ -44,10 +44,10 @@ class EmbedderChoice:
         self._chosen_at = 0.0
         self._closed = False
         self.failure: str | None = None
-        """Why nobody could even be chosen, if so."""
+        """Why selecting a provider failed, if it did."""
 
     def choose(self) -> tuple[EmbeddingPipeline | None, Selection]:
-        """The pipeline and why it is that one; no pipeline means keywords only."""
+        """The pipeline and the reason for it; without a pipeline, search is by keywords only."""
         if not self._enabled:
             return None, Selection(None, "none", "memorySearch.store.vector.enabled is false")
         with self._lock:
@@ -57,20 +57,20 @@ class EmbedderChoice:
                 self.failure = None
                 try:
                     self._chosen = self._make(self.cache)
-                except Exception as error:  # also a fault in somebody's plugin costs the vectors, not the search
-                    self.failure = _said(error)
+                except Exception as error:  # a broken plugin costs the vectors, not the search
+                    self.failure = _error_text(error)
                     self._chosen = None, Selection(None, "auto", self.failure)
                 self._chosen_at = now
                 self._close_chosen()
             return self._chosen
 
     def for_sync(self) -> Embedder:
-        """Who embeds what a sync finds."""
+        """The embedder for a sync."""
         pipeline, selection = self.choose()
         if pipeline is not None:
             from memslot import BatchJobs
 
-            # A provider without a batch API is asked in the plain way: that only costs more.
+            # A provider without a batch API is called directly, which only costs more.
             batch = self._batch if isinstance(pipeline.provider, BatchJobs) else None
             is_free = not selection.sends_text_away
             return Embedder(pipeline, free=is_free, batch=batch, is_fallback=selection.is_degraded)
@@ -78,25 +78,25 @@ class EmbedderChoice:
         return Embedder(None, free=True, absent=absent)
 
     def embeds_parts(self) -> bool:
-        """Whether parts of chunks get vectors of their own: by default where that costs nobody money."""
+        """Whether parts of chunks get their own vectors; by default, if embedding is free."""
         if self._parts != "auto":
             return self._parts == "on"
         _, selection = self.choose()
         return not selection.sends_text_away
 
     def probe(self) -> str | None:
-        """Embed a word; None when that works, else why not."""
+        """Embed a word; returns why that failed, or None."""
         pipeline, selection = self.choose()
         if pipeline is None:
             return selection.reason
         try:
             row = pipeline.embed_query("memory")
         except Exception as error:
-            return _said(error)
-        return "the provider gave a vector of zeros" if pipeline.is_zero(row) else None
+            return _error_text(error)
+        return "the provider returned an all-zero vector" if pipeline.is_zero(row) else None
 
     def close(self) -> None:
-        """End what is being embedded. A provider that is just being made, however long that takes, is closed then."""
+        """Stop embedding. A provider still being created is closed once it is."""
         self._closed = True
         if self._lock.acquire(timeout=_CLOSE_SECONDS):
             try:
@@ -109,13 +109,13 @@ class EmbedderChoice:
             self._chosen[0].close()
 
 
-def _said(error: Exception) -> str:
-    # Clients quote the request that failed, and with it the key.
+def _error_text(error: Exception) -> str:
+    # HTTP clients quote the failed request, which includes the API key.
     return redact(str(error) if isinstance(error, MemslotError) else f"{type(error).__name__}: {error}")
 
 
 def batch_api(settings: SearchSettings, index_file: Path) -> BatchApi | None:
-    """How the settings want a provider's batch API to be used, its jobs noted beside the index; None: not at all."""
+    """How to use a provider's batch API, with its jobs recorded beside the index; None if disabled."""
     batch = settings.remote.batch
     if not batch.enabled:
         return None

@@ -1,4 +1,4 @@
-"""Looks an index over: what is in it, whether its parts agree, and what is wrong with it."""
+"""Health of an index: row counts, consistency checks, problems."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ import apsw
 from memslot_memory_core.index import keywords
 from memslot_memory_core.index.connection import damage_in
 from memslot_memory_core.index.embeddings import Embedder, has_background
-from memslot_memory_core.index.facts import Facts
 from memslot_memory_core.index.generation import Generation
 from memslot_memory_core.index.identity import Identity
+from memslot_memory_core.index.index_metadata import IndexMetadata
+from memslot_memory_core.index.memory_sources import UNSETTLED, IndexedFile, Sources
 from memslot_memory_core.index.part_vectors import bytes_of_bits
-from memslot_memory_core.index.preparing import UNSETTLED, IndexedFile, Sources
 from memslot_memory_core.index.rebuild import find_mismatch
-from memslot_memory_core.index.report import LOOK, UPKEEP, Mismatch
+from memslot_memory_core.index.report import DISK_SCAN, MAINTENANCE, Mismatch
 from memslot_memory_core.index.store import Snapshot
 from memslot_memory_core.index.vector_tables import VectorTables
 from memslot_memory_core.sources.files import UNREAD_WORKSPACE, SourceFile
@@ -32,14 +32,14 @@ _MOST_REMARKS = 50
 
 @dataclass
 class Health:
-    """Counts of one generation, and every disagreement between them as a sentence."""
+    """Row counts of one generation, and a message for every inconsistency."""
 
     counts: dict[str, int] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     details: dict[str, Any] = field(default_factory=dict)
 
 
-def look_over(
+def check_health(
     snapshot: Snapshot,
     vectors: VectorTables,
     wanted: Identity,
@@ -48,7 +48,7 @@ def look_over(
     workspace: Path | None = None,
     deep: bool = False,
 ) -> Health:
-    """The counts as they are in the tables, not as they were remembered; `deep` also reads every page.
+    """Count the rows themselves, not the cached counters; `deep` also runs an integrity check.
 
     `wanted` is the index that the settings ask for.
     """
@@ -59,25 +59,22 @@ def look_over(
     health.counts = {name: counts[name] for name in shown if name in counts}
     mismatch = find_mismatch(db, generation, wanted, embedder)
     if mismatch is not None:
-        health.problems.append(f"{mismatch.sentence}; build it with: memslot memory index --force")
-    # Since the last sync the settings may have changed, or changed back.
-    health.problems += [each for each in Facts(db).problems() if not _is_outdated(each, workspace)]
+        health.problems.append(f"{mismatch.sentence}; rebuild it with: memslot memory index --force")
+    # The settings may have changed, or changed back, since the last sync.
+    health.problems += [each for each in IndexMetadata(db).problems() if not _is_outdated(each, workspace)]
     if counts["chunks"] != counts["words"]:
-        health.problems.append(
-            f"{counts['chunks']} chunks and {counts['words']} rows of words should be as many; {_REPAIR}"
-        )
+        health.problems.append(f"{counts['chunks']} chunks and {counts['words']} keyword rows should match; {_REPAIR}")
     if counts["turns"] != counts["turnWords"]:
         health.problems.append(
-            f"{counts['turns']} lines of the user's and {counts['turnWords']} rows of their words should be as many; "
-            f"{_REPAIR}"
+            f"{counts['turns']} user lines and {counts['turnWords']} keyword rows of them should match; {_REPAIR}"
         )
     searched = vectors.counts(db, generation)
     if searched is not None and searched != (generation.vectors, generation.turn_vectors):
         health.problems.append(
-            f"{searched[0] + searched[1]} vectors can be searched, and "
+            f"{searched[0] + searched[1]} vectors are searchable, but "
             f"{generation.vectors + generation.turn_vectors} should be; {_REPAIR}"
         )
-    unfinished = Facts(db).read(UPKEEP) == "begun" or vectors.is_due(db, generation)
+    unfinished = IndexMetadata(db).read(MAINTENANCE) == "begun" or vectors.needs_maintenance(db, generation)
     if generation.synced_at is None:
         health.problems.append("the first index is not complete yet; run: memslot memory index")
     if mismatch is None and embedder.pipeline is not None:
@@ -88,7 +85,7 @@ def look_over(
         generation.vectors,
         generation.part_vectors,
     ):
-        health.problems.append(f"the index has lost count of its rows; {_REPAIR}")
+        health.problems.append(f"the index's row counters are wrong; {_REPAIR}")
     remarks = db.execute(f"SELECT path, remark FROM {generation.tables.files} WHERE remark IS NOT NULL ORDER BY path")
     health.details = {
         "identity": dict(generation.identity),
@@ -97,41 +94,41 @@ def look_over(
         "generation": generation.number,
         "mismatch": None if mismatch is None else mismatch.to_json(),
         "syncedAt": generation.synced_at,
-        "unfinished": ["the vector tables wait for their final shape"] if unfinished else [],
-        "linksSkipped": Facts(db).read(LOOK, {}).get("links", 0),
+        "unfinished": ["the vector tables are not optimized yet"] if unfinished else [],
+        "linksSkipped": IndexMetadata(db).read(DISK_SCAN, {}).get("links", 0),
         "remarks": [f"{path}: {remark}" for path, remark in islice(remarks, _MOST_REMARKS)],
     }
     if deep:
         searched_parts = _searched_parts(db, generation)
         if searched_parts != counts.get("parts", 0):
             health.problems.append(
-                f"{searched_parts} parts of chunks can be searched, and {counts.get('parts', 0)} should be; {_REPAIR}"
+                f"{searched_parts} parts of chunks are searchable, but {counts.get('parts', 0)} should be; {_REPAIR}"
             )
         health.problems += [f"the index is damaged: {line}; {_REPAIR}" for line in damage_in(db)]
     return health
 
 
 def _is_outdated(problem: str, workspace: Path | None) -> bool:
-    """Whether a remembered problem is of settings that may have changed since."""
+    """Whether a stored problem is about settings that may have changed since."""
     if problem.startswith(UNREAD_WORKSPACE):
         return workspace is not None and not problem.startswith(f"{UNREAD_WORKSPACE}{workspace} ")
     return problem.startswith(Mismatch.BEGINNING)
 
 
 def _unembedded(db: apsw.Connection, generation: Generation, counts: Mapping[str, int]) -> Iterator[str]:
-    """What still lacks vectors that the provider in use would make."""
+    """Messages about chunks and parts that still lack vectors."""
     chunks = counts["chunks"] - counts["vectors"] - counts["withoutDirection"]
     if chunks:
-        yield f"{chunks} of {counts['chunks']} chunks wait for their vector"
+        yield f"{chunks} of {counts['chunks']} chunks have no vector yet"
     parts = counts.get("waitingParts", 0)
     if parts:
-        yield f"{parts} of {counts['parts'] + parts} parts of chunks wait for their vector"
+        yield f"{parts} of {counts['parts'] + parts} parts of chunks have no vector yet"
     if counts["vectors"] and not has_background(db, Identity.from_json(generation.identity)):
-        yield "the sentences that similarity is measured against are not embedded yet"
+        yield "the background sentences that similarity is calibrated against are not embedded yet"
 
 
 def _searched_parts(db: apsw.Connection, generation: Generation) -> int:
-    """How many parts have bits to be found by."""
+    """How many parts are searchable by their bits."""
     identity = Identity.from_json(generation.identity)
     if not identity.parts or not identity.dims:
         return 0
@@ -168,7 +165,7 @@ def _counted(db: apsw.Connection, generation: Generation) -> dict[str, int]:
 
 
 def count_changed(snapshot: Snapshot, sources: Sources) -> int:
-    """How many files on disk are not as the index has them: new, changed or gone. Nothing is remembered for it."""
+    """How many files on disk are new, changed or gone; nothing is written."""
     disk = sources.discover()
     rows = snapshot.db.execute(f"SELECT id, source, path, stamp, hash, resume FROM {snapshot.generation.tables.files}")
     known = {(row[1], row[2]): IndexedFile(*row) for row in rows}
@@ -182,15 +179,15 @@ def _differs(file: SourceFile, row: IndexedFile, sources: Sources) -> bool:
     return row.stamp.removesuffix(UNSETTLED) != file.stamp and sources.grew_enough(file, row)
 
 
-def may_be_written(file: Path) -> bool:
-    """Whether an index can be changed, or made where there is none yet, as far as permissions tell."""
+def is_writable(file: Path) -> bool:
+    """Whether permissions allow writing the index, or creating it."""
     if file.exists():
         return os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)
     return os.access(next(path for path in file.absolute().parents if path.exists()), os.W_OK)
 
 
-def bytes_of(file: Path) -> int:
-    """What an index takes on the disk, its log included."""
+def size_on_disk(file: Path) -> int:
+    """Size of the index on disk, including its WAL."""
     total = 0
     for each in (file, Path(f"{file}-wal")):
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""The memory of one agent: search it, read it, keep it fresh, and say how it is."""
+"""The memory of one agent: search, read, sync, status."""
 
 from __future__ import annotations
 
@@ -23,46 +23,46 @@ from memslot import (
 from memslot_memory_core.embedder import EmbedderChoice, batch_api
 from memslot_memory_core.freshness import IndexFreshness
 from memslot_memory_core.index.connection import DAMAGE
-from memslot_memory_core.index.preparing import Sources
+from memslot_memory_core.index.memory_sources import Sources
 from memslot_memory_core.index.report import SyncReport
 from memslot_memory_core.index.store import IndexFile
 from memslot_memory_core.index.vector_tables import VectorTables
-from memslot_memory_core.outcome import plain_error, unavailable, unsearchable
-from memslot_memory_core.place import Place
+from memslot_memory_core.location import MemoryLocation
+from memslot_memory_core.search_output import error_text, failed_search, unavailable
 
 if TYPE_CHECKING:
     from memslot_memory_core.embedder import MakePipeline
     from memslot_memory_core.health import Health
-    from memslot_memory_core.searching import Searcher
+    from memslot_memory_core.search.searcher import Searcher
     from memslot_memory_core.settings import SearchSettings
 
 
 class MemoryManager:
-    """Any number of threads may use it, and other processes may use the same index."""
+    """Thread-safe; other processes may use the same index."""
 
-    def __init__(self, place: Place, settings: SearchSettings, make_pipeline: MakePipeline) -> None:
-        self.place = place
+    def __init__(self, location: MemoryLocation, settings: SearchSettings, make_pipeline: MakePipeline) -> None:
+        self.location = location
         self.settings = settings
         vector = settings.store.vector
-        self._index = IndexFile(place.index_file, place.owner, older=self._take_over_older)
+        self._index = IndexFile(location.index_file, location.owner, older=self._adopt_older_index)
         self._embedder = EmbedderChoice(
-            make_pipeline, enabled=vector.enabled, batch=batch_api(settings, place.index_file), parts=vector.parts
+            make_pipeline, enabled=vector.enabled, batch=batch_api(settings, location.index_file), parts=vector.parts
         )
         self._sources = Sources(
             settings,
-            place.workspace,
-            place.sessions_dir,
-            with_unmarked=place.has_unmarked,
+            location.workspace,
+            location.sessions_dir,
+            with_unmarked=location.has_unmarked,
             embeds_parts=self._embedder.embeds_parts,
         )
         self._vectors = VectorTables(vector.engine, vector.extension_path)
-        self._freshness = IndexFreshness(place, settings, self._index, self._sources, self._embedder, self._vectors)
+        self._freshness = IndexFreshness(location, settings, self._index, self._sources, self._embedder, self._vectors)
         self._lock = threading.Lock()
         self._users = 1
         self._closed = False
 
-    def lend(self) -> bool:
-        """Let one more use it: it is closed when the last of them has closed it. False where it is closed already."""
+    def acquire(self) -> bool:
+        """Take a reference; the last `close` closes it. False if it is closed already."""
         with self._lock:
             if self._closed:
                 return False
@@ -71,13 +71,13 @@ class MemoryManager:
 
     @cached_property
     def _searcher(self) -> Searcher:
-        from memslot_memory_core.searching import Searcher
+        from memslot_memory_core.search.searcher import Searcher
 
         return Searcher(self._index, self._sources, self._embedder, self._vectors, self.settings)
 
     @property
     def workspace(self) -> Path:
-        return self.place.workspace
+        return self.location.workspace
 
     # Searching and reading
 
@@ -92,18 +92,16 @@ class MemoryManager:
         fresh_seconds: float | None = None,
         snippet_chars: int | None = None,
     ) -> MemorySearchOutcome:
-        """What fits a query, best first. It never waits for a sync, except for an index that was never built.
-
-        Where others listen in (a session that is not direct) what is about the person stays out. With
-        `fresh_seconds` it first takes up changes on disk for so long; 0 means the index as it is. `snippet_chars` is
-        the length of a snippet, if not that of the settings. Raises a MemslotError for an empty query; whatever else
-        goes wrong, the outcome says so.
+        """Search; best match first. It never waits for a sync, except for the first index. Sessions that are not direct
+        don't see private notes. `fresh_seconds` is how long to sync first; 0 means not at all. `snippet_chars`
+        overrides the configured snippet length. Raises a MemslotError for an empty query; any other failure is reported
+        in the outcome.
         """
         private = _is_private(session)
         if not query.replace("\0", " ").strip():
-            raise MemslotError("the query is empty: say in a few words what to look for")
+            raise MemslotError("the query is empty: give a few words to search for")
         if not self.settings.enabled:
-            return unavailable("memory search is switched off", "set memorySearch.enabled to true")
+            return unavailable("memory search is disabled", "set memorySearch.enabled to true")
         find = partial(
             self._searcher.find,
             query,
@@ -120,26 +118,28 @@ class MemoryManager:
             return self._search_after_repair(find)
         except apsw.SQLError as error:
             if not self._freshness.has_broken_tables():
-                return unsearchable(error)
+                return failed_search(error)
             return self._search_after_repair(find)
         except Exception as error:
-            return unsearchable(error)
+            return failed_search(error)
 
-    def _take_over_older(self) -> None:
-        older = self.place.older_index
+    def _adopt_older_index(self) -> None:
+        older = self.location.older_index
         if older is not None:
-            from memslot_memory_core.index.owner import take_over
+            from memslot_memory_core.index.owner import adopt_index
 
-            take_over(older, self.place.index_file, self.place.agent_id, self._sources.stamps)
+            adopt_index(older, self.location.index_file, self.location.agent_id, self._sources.stamps)
 
     def _search_after_repair(self, find: Callable[..., MemorySearchOutcome]) -> MemorySearchOutcome:
-        """The index file was damaged: the notes are not, so it is built again and asked once more."""
+        """Rebuild a damaged index from the notes and search once more."""
         try:
             self._freshness.rebuild_damaged()
-            return find(stale=self._freshness.staleness() or "the index was damaged and is built again from the notes")
+            return find(
+                stale=self._freshness.staleness() or "the index was damaged and is being rebuilt from the notes"
+            )
         except Exception as error:
             return unavailable(
-                f"the index is damaged and could not be built again: {plain_error(error)}",
+                f"the index is damaged and could not be rebuilt: {error_text(error)}",
                 "run: memslot memory index --force",
             )
 
@@ -148,21 +148,20 @@ class MemoryManager:
     def read(
         self, path: str, *, start_line: int = 1, max_lines: int = 200, session: Session | None = None
     ) -> MemoryText:
-        """Lines of an indexed file. One that is missing, or not for this chat, reads as empty.
-
-        Raises a NotInMemoryError for any other path.
+        """Lines of an indexed file. A missing file, or one private to another chat, reads as empty. Raises
+        NotInMemoryError for a path outside the memory.
         """
         if not self.settings.enabled:
             return MemoryText(path, "", start_line)
-        from memslot_memory_core.reading import read_part
+        from memslot_memory_core.note_reader import read_lines
 
-        return read_part(self._sources, path, start_line, max_lines, private=_is_private(session))
+        return read_lines(self._sources, path, start_line, max_lines, private=_is_private(session))
 
     def list_items(self, *, cursor: str | None = None, limit: int = 100, session: Session | None = None) -> MemoryPage:
         """The indexed files, long-lived notes first."""
         if not self.settings.enabled:
             return MemoryPage(())
-        from memslot_memory_core.reading import list_page
+        from memslot_memory_core.note_reader import list_page
 
         return list_page(self._sources, cursor, limit, private=_is_private(session))
 
@@ -172,18 +171,18 @@ class MemoryManager:
             raise MemslotError("notes are written in direct chats only")
         from memslot_memory_core.note_writer import append_note
 
-        path = append_note(self.place.workspace, text, "daily")
+        path = append_note(self.location.workspace, text, "daily")
         self.request_sync()
         return MemoryReceipt(path)
 
     def refresh(self) -> None:
-        """Take up what changed on disk."""
+        """Sync changes from disk."""
         if self.settings.enabled:
             self.sync()
 
     def files(self) -> MemoryFiles:
         """The Markdown files of the workspace."""
-        return self.place.files
+        return self.location.files
 
     def files_changed(self, *paths: str) -> None:
         """Take up changed files in the background."""
@@ -193,37 +192,37 @@ class MemoryManager:
     # Keeping it fresh
 
     def sync(self, **options: Any) -> SyncReport:
-        """Make the index equal to what is on disk, now; see IndexFreshness.sync."""
+        """Sync the index with the disk now; see IndexFreshness.sync."""
         return self._freshness.sync(**options)
 
     def request_sync(self) -> None:
-        """Ask for a sync in the background, soon; a search that comes before it is done waits for it a moment."""
+        """Request a background sync; the next search waits briefly for it."""
         self._freshness.request()
 
     def last_sync(self) -> SyncReport | None:
-        """What the last sync of this process did."""
+        """Report of the last sync in this process."""
         return self._freshness.last
 
     def start_session(self) -> None:
-        """A conversation begins: look for changes, and watch for more if the settings ask for it."""
+        """Sync at the start of a conversation and, if configured, start watching."""
         if self.settings.enabled:
             self._freshness.start_session()
 
     def start_watching(self) -> str:
-        """Watch the folders from now on; calling it twice is fine."""
+        """Start watching the folders; idempotent."""
         self._freshness.start_watching()
         return "Watching for changes"
 
     # How it is
 
     def status(self, *, deep: bool = False) -> MemoryStatus:
-        """Counts, freshness and problems; `deep` also reads the whole index and tries the provider."""
-        from memslot_memory_core.health import bytes_of, may_be_written
+        """Counts, freshness and problems; `deep` also checks the whole index and calls the provider."""
+        from memslot_memory_core.health import is_writable, size_on_disk
 
         pipeline, selection = self._embedder.choose()
         problems: list[str] = []
-        if not self.place.workspace.is_dir():
-            problems.append(f"there is no workspace {self.place.workspace}; run: memslot init")
+        if not self.location.workspace.is_dir():
+            problems.append(f"the workspace {self.location.workspace} does not exist; run: memslot init")
         health = self._health(deep, problems)
         problems += [problem for problem in health.problems if problem not in problems]
         if self._freshness.failure:
@@ -233,18 +232,19 @@ class MemoryManager:
         if pipeline is None and (selection.is_degraded or self._embedder.failure):
             problems.append(f"searching by keywords only: {selection.reason}")
         details: dict[str, Any] = {
-            "agent": self.place.agent_id,
-            "workspace": str(self.place.workspace),
-            "indexFile": str(self.place.index_file),
-            "indexBytes": bytes_of(self.place.index_file),
+            "agent": self.location.agent_id,
+            "workspace": str(self.location.workspace),
+            "indexFile": str(self.location.index_file),
+            "indexBytes": size_on_disk(self.location.index_file),
             "sources": list(self._sources.names),
             "embedding": selection.to_json(),
             "watching": self._freshness.is_watching,
             **health.details,
         }
-        if not may_be_written(self.place.index_file):
+        if not is_writable(self.location.index_file):
             problems.append(
-                f"the index {self.place.index_file} cannot be written, so no change comes in; check its permissions"
+                f"the index {self.location.index_file} cannot be written, so changes are not indexed; check its "
+                "permissions"
             )
         if self._freshness.last is not None:
             details["lastSync"] = self._freshness.last.to_json()
@@ -253,7 +253,7 @@ class MemoryManager:
         return MemoryStatus(backend="builtin", counts=health.counts, problems=problems, details=details)
 
     def _health(self, deep: bool, problems: list[str]) -> Health:
-        from memslot_memory_core.health import Health, count_changed, look_over
+        from memslot_memory_core.health import Health, check_health, count_changed
 
         empty = Health(counts={"files": 0, "chunks": 0, "words": 0, "vectors": 0})
         try:
@@ -263,33 +263,33 @@ class MemoryManager:
                     return empty
                 embedder = self._embedder.for_sync()
                 wanted = self._sources.identity_of(embedder.pipeline)
-                health = look_over(snapshot, self._vectors, wanted, embedder, workspace=self.place.workspace, deep=deep)
+                health = check_health(
+                    snapshot, self._vectors, wanted, embedder, workspace=self.location.workspace, deep=deep
+                )
                 health.details["changedSince"] = count_changed(snapshot, self._sources)
                 return health
         except DAMAGE as error:
-            problems.append(
-                f"the index is damaged ({plain_error(error)}); the next search builds it again from the notes"
-            )
+            problems.append(f"the index is damaged ({error_text(error)}); the next search rebuilds it from the notes")
         except Exception as error:
-            problems.append(str(error) if isinstance(error, MemslotError) else f"the index fails: {plain_error(error)}")
+            problems.append(str(error) if isinstance(error, MemslotError) else f"the index fails: {error_text(error)}")
         return empty
 
     def probe_embedding(self) -> str | None:
-        """Try the embedding provider; None when it works, else why not."""
+        """Call the embedding provider; returns why it failed, or None."""
         return self._embedder.probe()
 
     def probe_vector(self) -> str | None:
-        """Try the vector engine of the index; None when it works, else why not."""
+        """Try the index's vector engine; returns why it failed, or None."""
         try:
             with self._index.snapshot() as snapshot:
                 if snapshot is None:
-                    return "nothing was indexed yet"
+                    return "nothing is indexed yet"
                 return self._vectors.for_reading(snapshot.db, snapshot.generation, "chunks")[1]
         except Exception as error:
-            return plain_error(error)
+            return error_text(error)
 
     def close(self) -> None:
-        """Stop watching, end a sync at its next step, close the files. The last one who uses it does that."""
+        """Release a reference; the last one stops watching and syncing, and closes the files."""
         with self._lock:
             self._users -= 1
             if self._closed or self._users > 0:

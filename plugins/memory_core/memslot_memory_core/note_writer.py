@@ -1,4 +1,4 @@
-"""Adds text to the agent's own notes: under a lock, in one step, and only to files that are notes."""
+"""Appends text to the agent's notes: locked, atomic, and only to real note files."""
 
 from __future__ import annotations
 
@@ -16,27 +16,26 @@ Target = Literal["daily", "memory"]
 _ATTEMPTS = 5
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
-"""With its line end, if it has one."""
+"""Including its line end, if any."""
 _FENCE = re.compile(r"[ \t]{0,3}(```|~~~)")
 
 
 def append_note(
     workspace: Path, text: str, target: Target, section: str | None = None, *, today: date | None = None
 ) -> str:
-    """Append a text to today's note or to MEMORY.md, below a heading if one is named; gives the file's path.
+    """Append text to today's note or to MEMORY.md, optionally below a heading; returns the path.
 
-    Recalled blocks and secrets are taken out first. After a crash at any moment the file is as before or has all
-    of the text. Raises a MemslotError that says why nothing was written.
+    Recalled blocks and secrets are removed first. The write is atomic. Raises a MemslotError if nothing was written.
     """
     cleaned = redact(strip_recalled(text)).strip()
     if not cleaned:
-        raise MemslotError("there is nothing to write: the text is empty, or only what was recalled before")
+        raise MemslotError("nothing to write: the text is empty or contains only recalled memory")
     if len(cleaned) > MAX_NOTE_CHARS:
-        raise MemslotError(f"the text has {len(cleaned):,} characters; a note takes {MAX_NOTE_CHARS:,} at a time")
+        raise MemslotError(f"the text has {len(cleaned):,} characters; the limit is {MAX_NOTE_CHARS:,} per call")
     path = "MEMORY.md" if target == "memory" else f"memory/{(today or date.today()).isoformat()}.md"
     file = workspace / path
     try:
-        _refuse_links(workspace, file)  # before the lock, which makes the folder
+        _refuse_links(workspace, file)  # before the lock, which creates the folder
         with note_lock(file):
             _refuse_links(workspace, file)
             for _ in range(_ATTEMPTS):
@@ -44,13 +43,13 @@ def append_note(
                     return path
     except OSError as error:
         raise MemslotError(f"{file} could not be written: {error.strerror or error}") from None
-    raise MemslotError(f"{file} is being changed by another program without pause; try again")
+    raise MemslotError(f"{file} keeps being changed by another program; try again")
 
 
 def insert(content: str, text: str, section: str | None) -> str:
-    """The content with the text at its end, or at the end of the section, which is made if it is not there.
+    """The content with the text appended, or added to the end of the section, which is created if missing.
 
-    Nothing else changes but blank lines at that place; every line keeps its own line end.
+    Only blank lines at that point change; every line keeps its line end.
     """
     lines = _LINE.findall(content)
     bare = [line.rstrip("\r\n") for line in lines]
@@ -60,7 +59,7 @@ def insert(content: str, text: str, section: str | None) -> str:
     if section is not None:
         title = " ".join(section.split()).lstrip("#").strip()
         if not title:
-            raise MemslotError("the section has no name")
+            raise MemslotError("the section name is empty")
         end = _end_of_section(bare, title)
         if end is None:
             added = [f"## {title}", "", *added]
@@ -77,7 +76,7 @@ def insert(content: str, text: str, section: str | None) -> str:
 
 
 def _end_of_section(lines: list[str], title: str) -> int | None:
-    """Where a section ends: at the next heading that is not below it, or with the file."""
+    """The end of a section: the next heading of the same or a higher level, or the end of the file."""
     level = 0
     is_code = False
     for number, line in enumerate(lines):
@@ -94,7 +93,7 @@ def _end_of_section(lines: list[str], title: str) -> int | None:
 
 
 def _write_once(file: Path, text: str, section: str | None) -> bool:
-    """False when a program without our lock, such as an editor, changed the file meanwhile."""
+    """Write once; False if a program without our lock, such as an editor, changed the file meanwhile."""
     before = file_stamp(file)
     data = _insert_in_kind(file, file.read_bytes() if before is not None else b"", text, section)
     try:
@@ -105,14 +104,14 @@ def _write_once(file: Path, text: str, section: str | None) -> bool:
 
 
 def _insert_in_kind(file: Path, data: bytes, text: str, section: str | None) -> bytes:
-    """The note with the text, in the encoding and with the mark that the note has."""
+    """The note with the text inserted, in the note's own encoding and with its BOM."""
     mark, encoding = encoding_of(data)
-    # What is no UTF-8 can be kept byte by byte; in wider encodings, only halves of characters can.
+    # Invalid UTF-8 can be preserved byte by byte; in wider encodings only lone surrogates can.
     errors = "surrogateescape" if encoding == "utf-8" else "surrogatepass"
     try:
         content = data[len(mark) :].decode(encoding, errors)
     except UnicodeDecodeError:
-        raise MemslotError(f"{file} begins as {encoding.upper()} and goes on as something else") from None
+        raise MemslotError(f"{file} starts as {encoding.upper()} but is not valid {encoding.upper()}") from None
     return mark + insert(content, text, section).encode(encoding, errors)
 
 
@@ -121,4 +120,4 @@ def _refuse_links(workspace: Path, file: Path) -> None:
         if each == workspace:
             return
         if each.is_symlink():
-            raise MemslotError(f"{each} is a link, and notes behind links are not indexed; replace it by a real file")
+            raise MemslotError(f"{each} is a symbolic link, and links are not indexed; replace it with a real file")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from memslot_memory_core.session_notes import SessionNotes
 
 _FENCE_CHARS = 250
-"""Room for the fence itself and its notice."""
+"""Reserved for the fence and its notice."""
 GUIDE = (
     "Your notes are in MEMORY.md and memory/*.md. Before answering anything about earlier work, decisions, dates, "
     "people, preferences or open tasks, call memory_search, then memory_get for just the lines you need. "
@@ -69,7 +69,7 @@ def session_start(ctx: PluginContext, session: Session) -> None:
 
 @hookimpl
 def agent_end(ctx: PluginContext, run: RunInfo) -> None:
-    """What the agent wrote down, and what was said, becomes searchable."""
+    """Index what the run wrote and said."""
     if ctx.memory_search.enabled:
         backend_of(ctx).request_sync()
 
@@ -81,7 +81,7 @@ def session_end(ctx: PluginContext, session: Session) -> None:
 
 @hookimpl
 def before_agent_start(ctx: PluginContext, run: RunInfo) -> AgentStart | None:
-    """Put the notes of the last days before the first prompt of a conversation, and the best passages before each."""
+    """Prepend recent notes to a conversation's first prompt, and relevant passages to every prompt."""
     if not ctx.memory_search.enabled:
         return None
     from memslot_memory_core.recall import RECALL_CHARS, recalled_items
@@ -106,7 +106,7 @@ def _notes_at_start(ctx: PluginContext, run: RunInfo) -> tuple[list[str], int]:
 
 
 def _recall(ctx: PluginContext, run: RunInfo) -> Sequence[MemoryHit]:
-    """The best passages for a prompt; notes are private, so only where nobody listens in."""
+    """The best passages for a prompt; in direct chats only, since notes are private."""
     from memslot_memory_core.recall import recall
 
     if not run.session.is_private:
@@ -114,5 +114,5 @@ def _recall(ctx: PluginContext, run: RunInfo) -> Sequence[MemoryHit]:
     try:
         return recall(backend_of(ctx), run.prompt, run.session)
     except MemslotError as error:
-        ctx.logger.warning("nothing is recalled: %s", error)
+        ctx.logger.warning("recall failed: %s", error)
         return []

@@ -1,4 +1,4 @@
-"""Recall before a run: the best passages for the sentences of a prompt, as whole lines within a budget."""
+"""Recall before a run: the best passages for a prompt, as whole lines within a budget."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from memslot import visible, without_starter
 
-from memslot_memory_core.session_notes import says_no_more
+from memslot_memory_core.session_notes import is_repeated
 
 if TYPE_CHECKING:
     from memslot import MemoryHit, Session
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 RECALL_CHARS = 2400
 MIN_PROMPT_CHARS = 5
 _PASSAGE_CHARS = 1150
-"""Two passages fill the budget: an answer is more often in more lines of the best ones than in further ones."""
+"""Two passages fill the budget: more lines of the best ones contain the answer more often than further passages."""
 _MOST, _MOST_OF_MANY = 3, 5
 """Passages for one query, and for the queries of a longer prompt."""
 _BEHIND_BEST = 0.2
-"""A passage that scores so much less than the best one is seldom what was asked for."""
+"""Passages that score less than this share of the best are rarely relevant."""
 _LEAST_LETTERS = 12
 _AROUND_ITEM = 3
-"""Characters that the fence puts around each item."""
+"""Characters the fence adds per item."""
 
 
 def recall(memory: Searchable, prompt: str, session: Session) -> list[MemoryHit]:
-    """The passages that a prompt asks for, best first; none that is a weak match."""
+    """Relevant passages for a prompt, best first; no weak matches."""
     from memslot.retrieval import prompt_queries, recall_score
 
     if len(prompt.strip()) < MIN_PROMPT_CHARS:
@@ -39,7 +39,7 @@ def recall(memory: Searchable, prompt: str, session: Session) -> list[MemoryHit]
     floor = recall_score(len(queries))
     best: dict[tuple[str, int | None], MemoryHit] = {}
     for number, query in enumerate(queries):
-        # Changes on disk are looked for once.
+        # Sync only before the first query.
         fresh = None if number == 0 else 0.0
         outcome = memory.search(
             query,
@@ -59,13 +59,13 @@ def recall(memory: Searchable, prompt: str, session: Session) -> list[MemoryHit]
 
 
 def recalled_items(hits: Sequence[MemoryHit], told: Sequence[str], max_chars: int = RECALL_CHARS) -> list[str]:
-    """The passages as items for the fence: whole lines, nothing twice, and nothing that was told already."""
+    """The passages as items for the fence: whole lines, no duplicates, nothing recalled before."""
     items: list[str] = []
     said = set(told)
     room = max_chars
-    for hit in _with_neighbours_joined(hits, max_chars):
+    for hit in _merge_neighbours(hits, max_chars):
         text = without_starter(hit.snippet)
-        if says_no_more(text, list(said)):
+        if is_repeated(text, list(said)):
             continue
         lines = [line for line in text.split("\n") if line.strip() and line.strip() not in said]
         source = f"{hit.citation}:"
@@ -83,8 +83,8 @@ def recalled_items(hits: Sequence[MemoryHit], told: Sequence[str], max_chars: in
     return items
 
 
-def _with_neighbours_joined(hits: Sequence[MemoryHit], max_chars: int) -> list[MemoryHit]:
-    """The passages, those that overlap or follow each other in a file as one."""
+def _merge_neighbours(hits: Sequence[MemoryHit], max_chars: int) -> list[MemoryHit]:
+    """Merge passages that overlap or are adjacent in a file."""
     passages: list[MemoryHit] = []
     for hit in hits:
         for place, known in enumerate(passages):
@@ -98,7 +98,7 @@ def _with_neighbours_joined(hits: Sequence[MemoryHit], max_chars: int) -> list[M
 
 
 def _joined(one: MemoryHit, other: MemoryHit) -> MemoryHit | None:
-    """Two passages as one; None where there is something between them."""
+    """Two passages as one; None if there is a gap between them."""
     begin, end, first, last = one.start_line, one.end_line, other.start_line, other.end_line
     if one.path != other.path or begin is None or end is None or first is None or last is None:
         return None

@@ -1,4 +1,4 @@
-"""What whoever answers a search can do: the index in SQLite, QMD, and the two together."""
+"""The search protocol of the SQLite index, QMD, and the fallback between them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent reads when a conversation begins: the last two days' notes and, in private, MEMORY.md."""
+"""Notes for the start of a conversation: the last two days' and, in direct chats, MEMORY.md."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _MARKER = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s+")
 _HEADING = re.compile(r"#{1,6}(?:\s|$)")
 _MOST_CONVERSATIONS = 10_000
 _AROUND_LINE = 3
-"""Characters that the fence puts around each line."""
+"""Characters the fence adds per line."""
 
 
 @dataclass(frozen=True)
 class _Note:
-    """A file to read. Of a day's notes the end counts, of the lasting ones the beginning."""
+    """A file to read: the end of daily notes matters, the beginning of evergreen ones."""
 
     path: str
     lines: tuple[str, ...]
@@ -36,23 +36,23 @@ class _Note:
 
 
 class SessionNotes:
-    """Gives each conversation the notes it begins with, once."""
+    """Provides each conversation's initial notes, once."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._told: dict[str, None] = {}
 
     def first_time(self, session_id: str) -> bool:
-        """Whether this conversation has not begun before in this process."""
+        """Whether this is the first call for this conversation in this process."""
         with self._lock:
             is_new = session_id not in self._told
             self._told[session_id] = None
-            if len(self._told) > _MOST_CONVERSATIONS:  # of a program that never says that one is over
+            if len(self._told) > _MOST_CONVERSATIONS:  # for programs that never end a session
                 del self._told[next(iter(self._told))]
             return is_new
 
     def forget(self, session_id: str) -> None:
-        """The conversation is over; another of that name begins anew."""
+        """Forget a conversation, so that its name can be used again."""
         with self._lock:
             self._told.pop(session_id, None)
 
@@ -60,14 +60,14 @@ class SessionNotes:
 def read_session_notes(
     workspace: Path, *, private: bool, today: date | None = None, max_chars: int = MAX_CHARS
 ) -> tuple[list[str], int]:
-    """Lines for the fence, newest last, and how many characters they take there: `max_chars` at most.
+    """Lines for the fence, newest last, and the characters they use, at most `max_chars`.
 
-    Where not all fits, what was left out is told in a line. Secrets and recalled text are taken out.
+    A line says what was left out. Secrets and recalled text are removed.
     """
     day = today or date.today()
     dailies = [_read(workspace, f"memory/{each.isoformat()}.md", keeps_end=True) for each in (day - timedelta(1), day)]
     lasting = _lasting(workspace) if private else None
-    # Each has a share that the others cannot take; what one does not need goes to the others in this order.
+    # Each file has a guaranteed share; unused space goes to the others in this order.
     wanted = [(note, share) for note, share in ((dailies[1], 2), (lasting, 2), (dailies[0], 1)) if note is not None]
     parts = sum(share for _, share in wanted)
     needs = [_cost([f"From {note.path}:", *map(_shortened, note.lines)]) for note, _ in wanted]
@@ -81,8 +81,8 @@ def read_session_notes(
     return lines, _cost(lines)
 
 
-def says_no_more(snippet: str, lines: Sequence[str]) -> bool:
-    """Whether all that a passage shows stands among these lines already."""
+def is_repeated(snippet: str, lines: Sequence[str]) -> bool:
+    """Whether these lines already contain the whole passage."""
     shown = {_plain(line) for line in snippet.split("\n")} - {"", GAP}
     return {line for line in shown if not _HEADING.match(line)} <= set(lines)
 
@@ -96,7 +96,7 @@ def _lasting(workspace: Path) -> _Note | None:
 
 
 def _read(workspace: Path, path: str, *, keeps_end: bool) -> _Note | None:
-    """A note's lines without what says nothing; None where there is none, or it may not be read."""
+    """A note's non-empty lines; None if it is missing or unreadable."""
     try:
         source = find(workspace, path)
         document = read_text_file(source, _MAX_FILE_BYTES) if source is not None else None
@@ -114,7 +114,7 @@ def _plain(line: str) -> str:
 
 
 def _without_empty_sections(lines: Sequence[str]) -> list[str]:
-    """The lines that are not blank, without headings that have nothing below them."""
+    """The lines without blank ones and headings of empty sections."""
     kept: list[str] = []
     below: int | None = None  # the level of the heading below a line, 0 for text, None at the end
     for line in reversed([line for line in lines if line]):
@@ -127,7 +127,7 @@ def _without_empty_sections(lines: Sequence[str]) -> list[str]:
 
 
 def _choose(note: _Note, room: int) -> list[str]:
-    """As many lines as fit, below the note's name, and a line that says how many do not."""
+    """As many lines as fit, below the note's name, and a line with the number left out."""
     head = f"From {note.path}:"
     short = [_shortened(line) for line in note.lines]
     if _cost([head, *short]) <= room:
@@ -146,7 +146,7 @@ def _choose(note: _Note, room: int) -> list[str]:
 
 
 def _left_out(note: _Note, count: int) -> str:
-    return f"({count} lines of {note.path} are left out here; memory_get reads them)"
+    return f"({count} lines of {note.path} omitted; read them with memory_get)"
 
 
 def _shortened(line: str) -> str:

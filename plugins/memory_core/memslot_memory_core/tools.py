@@ -1,4 +1,4 @@
-"""The tools an agent gets: search the memory, read the lines that matter, write a note."""
+"""The agent's tools: memory_search, memory_get, memory_write."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 from memslot import MemoryText, Session, Tool, ToolCall, ToolResult, find_secrets, strip_recalled
 
 from memslot_memory_core.backend import Backend
-from memslot_memory_core.outcome import does_cite, outcome_json
-from memslot_memory_core.reading import MAX_LINES, NotInMemoryError, text_json
+from memslot_memory_core.note_reader import MAX_LINES, NotInMemoryError, lines_json
+from memslot_memory_core.search_output import cites_sources, outcome_json
 from memslot_memory_core.sources.roots import MAX_NOTE_CHARS
 
 if TYPE_CHECKING:
-    from memslot_memory_core.outcome import Citations
+    from memslot_memory_core.search_output import Citations
 
 _MOST_CHARS = 24_000
-"""Of what is read at once. A tool may give twice as much, and JSON has to escape some of it."""
-_CUT = " … [the rest of this line is left out]"
+"""Characters per read. A tool may return twice as much, and JSON escaping needs room."""
+_CUT = " … [rest of line omitted]"
 
 
 _SEARCH = {
@@ -31,19 +31,19 @@ _SEARCH = {
             "type": "string",
             "minLength": 1,
             "maxLength": 10_000,
-            "description": "What to look for, in plain words.",
+            "description": "What to search for, in plain words.",
         },
         "maxResults": {
             "type": ["integer", "null"],
             "minimum": 1,
             "maximum": 50,
-            "description": "How many results at most (default: 6).",
+            "description": "Maximum number of results (default: 6).",
         },
         "minScore": {
             "type": ["number", "null"],
             "minimum": 0,
             "maximum": 1,
-            "description": "Leave out results below this score; best left to the settings.",
+            "description": "Minimum score of a result; usually best left unset.",
         },
     },
 }
@@ -56,15 +56,15 @@ _GET = {
             "type": "string",
             "minLength": 1,
             "maxLength": 1000,
-            "description": "A path as memory_search gave it.",
+            "description": "A path returned by memory_search.",
         },
-        "from": {"type": "integer", "minimum": 1, "default": 1, "description": "The first line, counted from 1."},
+        "from": {"type": "integer", "minimum": 1, "default": 1, "description": "First line to read, counted from 1."},
         "lines": {
             "type": "integer",
             "minimum": 1,
             "maximum": MAX_LINES,
             "default": 200,
-            "description": "How many lines at most.",
+            "description": "Maximum number of lines.",
         },
     },
 }
@@ -83,20 +83,20 @@ _WRITE = {
             "type": "string",
             "enum": ["daily", "memory"],
             "default": "daily",
-            "description": "daily: today's note, for what happened; memory: MEMORY.md, for what stays true.",
+            "description": "daily: today's note, for events; memory: MEMORY.md, for lasting facts.",
         },
         "section": {
             "type": ["string", "null"],
             "minLength": 1,
             "maxLength": 200,
-            "description": "A heading to write below; made if it is not there.",
+            "description": "Heading to write below; created if missing.",
         },
     },
 }
 
 
-def _readable_part(backend: Backend, path: str, start_line: int, max_lines: int, session: Session) -> MemoryText:
-    """As many of the lines as a tool's result can hold; of a single line that is longer, its beginning."""
+def _read_within_limit(backend: Backend, path: str, start_line: int, max_lines: int, session: Session) -> MemoryText:
+    """As many lines as fit in a tool result; a single longer line is truncated."""
     while True:
         part = backend.read(path, start_line=start_line, max_lines=max_lines, session=session)
         if len(part.text) <= _MOST_CHARS:
@@ -107,15 +107,15 @@ def _readable_part(backend: Backend, path: str, start_line: int, max_lines: int,
 
 
 def _redaction_note(text: str) -> dict[str, Any]:
-    """Says that secrets were taken out of a text before it was written."""
+    """Report that secrets were redacted before writing."""
     count = len(find_secrets(strip_recalled(text)))
-    return {"redacted": count, "notice": "secrets were replaced by [redacted]; notes do not keep them"} if count else {}
+    return {"redacted": count, "notice": "secrets were replaced by [redacted]"} if count else {}
 
 
 def make_tools(backend: Callable[[], Backend], citations: Citations, workspace: Path) -> list[Tool]:
-    """The tools of one agent; the memory behind them is opened at the first call."""
+    """The tools of one agent; the memory is opened at the first call."""
 
-    # JSON Schema takes 3.0 for an integer.
+    # JSON Schema accepts 3.0 as an integer.
     def search(args: Mapping[str, Any], call: ToolCall) -> dict[str, Any]:
         wanted = args.get("maxResults")
         outcome = backend().search(
@@ -124,14 +124,14 @@ def make_tools(backend: Callable[[], Backend], citations: Citations, workspace: 
             min_score=args.get("minScore"),
             session=call.session,
         )
-        return outcome_json(outcome, cites=does_cite(citations, call.session))
+        return outcome_json(outcome, cites=cites_sources(citations, call.session))
 
     def get(args: Mapping[str, Any], call: ToolCall) -> dict[str, Any] | ToolResult:
         start_line, max_lines = int(args.get("from", 1)), int(args.get("lines", 200))
         try:
-            return text_json(_readable_part(backend(), args["path"], start_line, max_lines, call.session))
+            return lines_json(_read_within_limit(backend(), args["path"], start_line, max_lines, call.session))
         except NotInMemoryError as refusal:
-            # The model's mistake, not a fault of this plugin: it is told, and nothing is noted in the diagnostics.
+            # The model's mistake, not a fault of this plugin: return an error, without a diagnostic.
             return ToolResult(f"memory_get: {refusal}", is_error=True)
 
     def write(args: Mapping[str, Any]) -> dict[str, Any]:
@@ -145,10 +145,10 @@ def make_tools(backend: Callable[[], Backend], citations: Citations, workspace: 
         Tool(
             name="memory_search",
             description=(
-                "Search MEMORY.md, the notes in memory/ and, where they are indexed, earlier conversations, by meaning "
-                "and by word. Use it before answering anything about earlier work, decisions, dates, people, "
-                "preferences or open tasks. Gives passages with path and lines; read more with memory_get. If the "
-                "answer says that the memory is unavailable or stale, tell the person."
+                "Search MEMORY.md, the notes in memory/ and, if indexed, earlier conversations, by meaning and by "
+                "keyword. Use it before answering anything about earlier work, decisions, dates, people, "
+                "preferences or open tasks. Returns passages with path and lines; read more with memory_get. If the "
+                "result says that memory is unavailable or stale, tell the user."
             ),
             parameters=_SEARCH,
             execute=search,
@@ -158,8 +158,8 @@ def make_tools(backend: Callable[[], Backend], citations: Citations, workspace: 
         Tool(
             name="memory_get",
             description=(
-                "Read lines of a note or conversation that memory_search found. Ask for the lines you need only; "
-                "`nextFrom` says where to go on."
+                "Read lines of a note or conversation that memory_search found. Request only the lines you need; "
+                "`nextFrom` says where to continue."
             ),
             parameters=_GET,
             execute=get,
@@ -169,9 +169,9 @@ def make_tools(backend: Callable[[], Backend], citations: Citations, workspace: 
         Tool(
             name="memory_write",
             description=(
-                "Append to the notes what should outlive this conversation: decisions, preferences, facts about the "
-                "person, open tasks. Use it when somebody asks you to remember something, and when you have no other "
-                "way to write files. Search first, so that nothing is written twice."
+                "Append to the notes what should outlast this conversation: decisions, preferences, facts about the "
+                "user, open tasks. Use it when asked to remember something, and when you have no other way to write "
+                "files. Search first to avoid duplicates."
             ),
             parameters=_WRITE,
             execute=write,

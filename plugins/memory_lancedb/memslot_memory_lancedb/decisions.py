@@ -1,4 +1,4 @@
-"""Why each message was kept or not: a log that a person can ask, and the cursor that makes each message count once."""
+"""The decision log: why each message was kept or not, and which messages were seen."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from typing import Any
 from memslot import file_lock
 
 from memslot_memory_lancedb.errors import StoreError
-from memslot_memory_lancedb.memories import Remembered
+from memslot_memory_lancedb.memory_record import MemoryRecord
 
 KEPT_DECISIONS = 20_000
 SHOWN_CHARS = 120
 FAILED = "failed"
-"""The rule of a message that the store or its log could not take: it may be looked at again."""
+"""Rule of a message that could not be stored or logged; it may be judged again."""
 _PRUNE_EVERY = 500
 _LOCK_SECONDS = 20.0
 
 
 @dataclass(frozen=True)
 class Decision:
-    """One message that was looked at: what was decided, by which rule, and the memory it became or repeats."""
+    """The decision about one message: the rule, and the memory it became or duplicates."""
 
     session: str
     message: str
@@ -53,12 +53,12 @@ class Decision:
 
 
 def message_key(text: str) -> str:
-    """What a message is known by: its text, so that a program that hands over the whole history repeats nothing."""
+    """The key of a message: its text, so that passing the whole history again repeats nothing."""
     return hashlib.sha256(" ".join(text.split()).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 class DecisionLog:
-    """Kept in a small SQLite file of the agent's, readable by its owner only. Safe to use from several processes."""
+    """A private SQLite file per agent. Safe across processes."""
 
     def __init__(self, file: Path, agent_id: str) -> None:
         self._file = file
@@ -68,7 +68,7 @@ class DecisionLog:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Be the only process that looks at messages of this agent's conversations."""
+        """Hold the lock for judging this agent's messages."""
         with contextlib.ExitStack() as held:
             try:
                 held.enter_context(file_lock(self._file.with_suffix(".lock"), seconds=_LOCK_SECONDS, what=self._file))
@@ -77,7 +77,7 @@ class DecisionLog:
             yield
 
     def unseen(self, session: str, messages: Sequence[str]) -> set[str]:
-        """Those of the messages' keys that this conversation's log does not know."""
+        """The keys that are not in this conversation's log."""
         with self._open() as database:
             query = "SELECT message FROM decisions WHERE agent = ? AND session = ? AND message = ? AND rule != ?"
             return {
@@ -87,7 +87,7 @@ class DecisionLog:
             }
 
     def add(self, decisions: Sequence[Decision]) -> None:
-        """Write decisions down; from now on their messages have been seen."""
+        """Log decisions, marking their messages as seen."""
         now = datetime.now(UTC).isoformat()
         rows = [
             (
@@ -111,7 +111,7 @@ class DecisionLog:
                 self._prune(database)
 
     def latest(self, count: int) -> list[Decision]:
-        """The newest decisions, newest first."""
+        """The latest decisions, newest first."""
         with self._open() as database:
             rows = database.execute(
                 "SELECT session, message, kept, rule, reason, text, memory_id, at FROM decisions "
@@ -123,10 +123,10 @@ class DecisionLog:
             for row in rows
         ]
 
-    def blank(self, memories: Sequence[Remembered]) -> None:
-        """Remove the words of memories that were forgotten; that their messages were seen stays known.
+    def blank(self, memories: Sequence[MemoryRecord]) -> None:
+        """Blank the text of forgotten memories; their messages stay marked as seen.
 
-        By text as well: a message may have been passed over in one conversation and kept in another.
+        Matches by text as well: a message may be skipped in one conversation and kept in another.
         """
         if not self._file.exists():
             return
@@ -145,7 +145,7 @@ class DecisionLog:
 
     @contextlib.contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
-        """One transaction. Opened for each use: it happens once a run, and no handle outlives a fork or a close."""
+        """One transaction on a fresh connection: used once a run, and no handle outlives a fork or close."""
         with self._lock:
             try:
                 if not self._file.exists():

@@ -1,4 +1,4 @@
-"""Every exception memory-lancedb raises on purpose.
+"""The exceptions of memory-lancedb.
 
 MemslotError
 └── StoreError             the store cannot do what was asked; the message says what to do
@@ -15,11 +15,11 @@ from memslot import MemslotError
 
 
 class StoreError(MemslotError):
-    """The store cannot do what was asked."""
+    """The store failed to do what was requested."""
 
 
 class StoreAwayError(StoreError):
-    """The store does not answer; memory goes on by itself once it is back."""
+    """The store is unreachable; memory resumes once it is back."""
 
 
 class StoreDamagedError(StoreError):
@@ -27,11 +27,11 @@ class StoreDamagedError(StoreError):
 
 
 class NoSuchMemoryError(StoreError):
-    """There is no memory of that id, or it is another agent's."""
+    """No memory has that id, or it belongs to another agent."""
 
 
 class ChangedMeanwhileError(StoreError):
-    """Somebody else changed the same memory; nothing of theirs was overwritten."""
+    """Another writer changed the same memory; nothing was overwritten."""
 
 
 class TransferError(StoreError):

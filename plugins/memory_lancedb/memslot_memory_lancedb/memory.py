@@ -1,4 +1,4 @@
-"""The memory that memory-lancedb puts in the slot, and the parts that its hooks, tools and commands share."""
+"""The memory in the slot, and the parts that hooks, tools and commands share."""
 
 from __future__ import annotations
 
@@ -25,21 +25,20 @@ from memslot import (
     write_file,
 )
 
-from memslot_memory_lancedb.capturing import AutoCapture, CaptureRules
+from memslot_memory_lancedb.auto_capture import AutoCapture, CaptureRules
 from memslot_memory_lancedb.decisions import DecisionLog
-from memslot_memory_lancedb.embedding.choice import choose_by
-from memslot_memory_lancedb.embedding.embedder import Choose, Embedder
+from memslot_memory_lancedb.embedding.embedder import Choose, Embedder, pipeline_factory
 from memslot_memory_lancedb.errors import NoSuchMemoryError
-from memslot_memory_lancedb.memories import Origin, Remembered
+from memslot_memory_lancedb.maintenance import Maintenance
+from memslot_memory_lancedb.memory_record import MemoryRecord, Origin
+from memslot_memory_lancedb.memory_writer import MemoryWriter, WriteResult
 from memslot_memory_lancedb.recall.background import Backgrounds
 from memslot_memory_lancedb.recall.context import AutoRecall, RecallLimits
-from memslot_memory_lancedb.recall.finding import Recalling
-from memslot_memory_lancedb.remembering import Kept, Remembering
+from memslot_memory_lancedb.recall.search import MemorySearcher
 from memslot_memory_lancedb.settings import Settings
 from memslot_memory_lancedb.store.database import Database
 from memslot_memory_lancedb.store.predicate import WAITING, Owner
 from memslot_memory_lancedb.store.store import MemoryStore
-from memslot_memory_lancedb.upkeep import Upkeep
 
 DEFAULT_RESULTS = 5
 _PREFIX = "ltm/"
@@ -47,8 +46,8 @@ STATUS_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
-class _Seen:
-    """What a look at the store found."""
+class _StoreState:
+    """The state of the store."""
 
     counts: dict[str, int]
     details: dict[str, object]
@@ -75,22 +74,24 @@ class LanceMemory:
         self.embedder = Embedder(choose)
         database = Database(location, storage_options)
         self.store = MemoryStore(database, Owner(agent_id), machine=_machine(state_dir))
-        self.remembering = Remembering(self.store, self.embedder)
+        self.writer = MemoryWriter(self.store, self.embedder)
         backgrounds = Backgrounds(self.embedder, state_dir)
-        self.recalling = Recalling(self.store, self.embedder, backgrounds)
+        self.searcher = MemorySearcher(self.store, self.embedder, backgrounds)
         self.log = DecisionLog(state_dir / "decisions.sqlite", agent_id)
-        self.auto_recall = AutoRecall(self.recalling, recall, database.prepare, tell)
-        self.auto_capture = AutoCapture(self.remembering, self.log, capture)
-        self.upkeep = Upkeep(self.store, self.embedder, backgrounds, keep=history, purge_on_forget=purge_on_forget)
+        self.auto_recall = AutoRecall(self.searcher, recall, database.prepare, tell)
+        self.auto_capture = AutoCapture(self.writer, self.log, capture)
+        self.maintenance = Maintenance(
+            self.store, self.embedder, backgrounds, keep=history, purge_on_forget=purge_on_forget
+        )
         self.history = history
-        self._looking: SingleFlight[_Seen] = SingleFlight("status")
+        self._looking: SingleFlight[_StoreState] = SingleFlight("status")
 
     def search(self, query: str, *, max_results: int | None = None) -> MemorySearchOutcome:
-        """Memories that fit a query, best first; a hit's score is its relevance, its explanation has the rest."""
+        """Search; a hit's score is its relevance, its explanation has the details."""
         from memslot.retrieval import WEAK_SCORE
 
-        recalled = self.recalling.find(query, max_results or DEFAULT_RESULTS)
-        self.upkeep.nudge()
+        recalled = self.searcher.find(query, max_results or DEFAULT_RESULTS)
+        self.maintenance.check_now()
         identity = self.embedder.identity if self.embedder.is_chosen else None
         return MemorySearchOutcome(
             hits=[
@@ -110,10 +111,10 @@ class LanceMemory:
             weak=bool(recalled.found) and recalled.found[0].relevance < WEAK_SCORE,
         )
 
-    def keep(self, text: str) -> Kept:
+    def keep(self, text: str) -> WriteResult:
         """Remember a text."""
-        kept = self.remembering.keep(text)
-        self.upkeep.nudge()
+        kept = self.writer.keep(text)
+        self.maintenance.check_now()
         return kept
 
     # Capabilities
@@ -121,7 +122,7 @@ class LanceMemory:
     def read(
         self, path: str, *, start_line: int = 1, max_lines: int = 200, session: Session | None = None
     ) -> MemoryText:
-        """A memory's text by its path, `ltm/<id>`; empty where there is none."""
+        """A memory's text by its path, `ltm/<id>`; empty if missing."""
         try:
             lines = redact(self.store.get(_id_in(path)).text).split("\n")
         except NoSuchMemoryError:
@@ -139,75 +140,80 @@ class LanceMemory:
         return MemoryPage(items, str(end) if found and end < total else None)
 
     def remember(self, text: str, *, session: Session | None = None) -> MemoryReceipt:
-        """Keep a text, unless a memory says the same already."""
-        kept = self.remembering.keep(text, origin=Origin(session=session.id if session is not None else ""))
-        self.upkeep.nudge()
+        """Store a text, unless it is a duplicate."""
+        kept = self.writer.keep(text, origin=Origin(session=session.id if session is not None else ""))
+        self.maintenance.check_now()
         return MemoryReceipt(_path_of(kept.memory), kept.action == "created", kept.warning)
 
     def forget(self, path: str) -> bool:
-        """Remove a memory for good, by its path."""
+        """Delete a memory by its path."""
         try:
             return self.forget_all([self.store.get(_id_in(path))]) > 0
         except NoSuchMemoryError:
             return False
 
-    def forget_all(self, memories: Sequence[Remembered]) -> int:
-        """Remove memories, and their words from the log of decisions; how many were there."""
-        removed = self.remembering.forget([each.id for each in memories])
+    def forget_all(self, memories: Sequence[MemoryRecord]) -> int:
+        """Delete memories, and blank their text in the decision log; returns how many existed."""
+        removed = self.writer.forget([each.id for each in memories])
         self.log.blank(memories)
-        self.upkeep.nudge(forgotten=removed > 0)
+        self.maintenance.check_now(forgotten=removed > 0)
         return removed
 
     def status(self) -> MemoryStatus:
-        """How it is; a store that hangs is waited for a few seconds, once."""
+        """The status; waits a few seconds for a store that hangs, once."""
         try:
-            seen = self._looking.call(STATUS_SECONDS, self._look)
+            seen = self._looking.call(STATUS_SECONDS, self._inspect)
         except (TimeoutError, StillRunningError):
-            seen = _Seen({}, {}, (f"{self.store.database.place} does not answer",))
+            seen = _StoreState({}, {}, (f"{self.store.database.place} does not answer",))
         except MemslotError as error:
-            seen = _Seen({}, {}, (str(error),))
-        known = (self.embedder.problem, self.auto_recall.problem, self.upkeep.problem, self.upkeep.reembedding)
+            seen = _StoreState({}, {}, (str(error),))
+        known = (
+            self.embedder.problem,
+            self.auto_recall.problem,
+            self.maintenance.problem,
+            self.maintenance.reembedding,
+        )
         problems = dict.fromkeys([*seen.problems, *(each for each in known if each)])
         details = {"dbPath": self.store.database.location, **seen.details}
         return MemoryStatus("lancedb", seen.counts, tuple(problems), details)
 
-    def _look(self) -> _Seen:
+    def _inspect(self) -> _StoreState:
         table = self.store.live()
         if table is None:
-            return _Seen({"memories": 0}, {})
+            return _StoreState({"memories": 0}, {})
         stored, identity = table.generation.identity, None
         problems = []
         if self.embedder.is_chosen:
             identity = self.embedder.identity
-            if identity is not None and identity != stored and self.upkeep.reembedding is None:
+            if identity is not None and identity != stored and self.maintenance.reembedding is None:
                 problems.append(
-                    f"the memories' vectors are of {stored or 'no embedder'}, and {identity} is in use, so search "
-                    "goes by words; run: memslot ltm optimize"
+                    f"the memories' vectors are of {stored or 'no embedder'}, but {identity} is in use, so search "
+                    "uses keywords only; run: memslot ltm optimize"
                 )
         memories = table.count()
         counts = {
             "memories": memories,
-            "withWords": memories - table.count_wordless(),
-            "withVector": memories - table.count_vectorless(),
+            "withWords": memories - table.count_without_stems(),
+            "withVector": memories - table.count_without_vectors(),
         }
-        if table.count_vectorless():
-            counts["withoutVector"] = table.count_vectorless()
+        if table.count_without_vectors():
+            counts["withoutVector"] = table.count_without_vectors()
             counts["waitingForVector"] = table.count(WAITING)
         details: dict[str, object] = {
             "table": table.generation.table,
             "embedder": str(stored) if stored is not None else None,
             "version": table.version,
         }
-        return _Seen(counts, details, tuple(problems))
+        return _StoreState(counts, details, tuple(problems))
 
     def close(self) -> None:
-        """Stop work in the background and let the store go."""
-        self.upkeep.close()
+        """Stop background work and close the store."""
+        self.maintenance.close()
         self.embedder.close()
         self.store.close()
 
 
-def _path_of(memory: Remembered) -> str:
+def _path_of(memory: MemoryRecord) -> str:
     return _PREFIX + memory.id
 
 
@@ -216,33 +222,33 @@ def _id_in(path: str) -> str:
 
 
 def memory_of(ctx: PluginContext) -> LanceMemory:
-    """The agent's memory, one for all hooks."""
+    """The agent's memory, shared by all hooks."""
 
     def make() -> LanceMemory:
         settings = Settings.of(ctx)
         return LanceMemory(
             settings.location,
             settings.owner,
-            choose_by(ctx, settings.embedding),
+            pipeline_factory(ctx, settings.embedding),
             _state_dir(ctx),
             storage_options=dict(settings.storage_options),
             recall=settings.recall,
             capture=settings.capture,
             history=settings.history,
             purge_on_forget=settings.purge_on_forget,
-            tell=_teller(ctx),
+            tell=_warning_reporter(ctx),
         )
 
     return ctx.shared("memory", make)
 
 
-def _teller(ctx: PluginContext) -> Callable[[str], None]:
-    """Puts a line into the host's diagnostics; the log and the status have it anyway."""
+def _warning_reporter(ctx: PluginContext) -> Callable[[str], None]:
+    """A function that adds a warning to the host's diagnostics."""
     return lambda problem: ctx.report("auto-recall", problem)
 
 
 def _state_dir(ctx: PluginContext) -> Path:
-    """The plugin's own folder; where it cannot be made, reading goes on without what it would hold."""
+    """The plugin's state folder; reading works without it if it can't be created."""
     try:
         return ctx.state_dir()
     except OSError:
@@ -254,7 +260,7 @@ def settings_of(ctx: PluginContext) -> Settings:
 
 
 def _machine(state_dir: Path) -> str:
-    """A name for this installation, by which machines that share a store tell each other apart."""
+    """An id of this installation, to distinguish machines that share a store."""
     file = state_dir / "machine"
     try:
         if known := file.read_text(encoding="utf-8").strip():

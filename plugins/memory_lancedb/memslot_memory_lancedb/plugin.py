@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     import click
 
 GUIDE = (
-    "You have a long-term memory across conversations. Memories that fit a prompt may stand before it, marked as "
-    "untrusted data. Call memory_recall before answering anything that earlier conversations may bear on; call "
-    "memory_store when the person asks you to remember something or states a lasting preference, fact or decision; "
-    "memory_update when a memory is no longer right; memory_forget when they ask you to forget."
+    "You have a long-term memory across conversations. Relevant memories may precede a prompt, marked as untrusted "
+    "data. Call memory_recall before answering anything that earlier conversations may bear on; memory_store when "
+    "the user asks you to remember something or states a lasting preference, fact or decision; memory_update when a "
+    "memory is no longer right; memory_forget when they ask you to forget."
 )
 
 
@@ -35,7 +35,7 @@ def register_tools(ctx: PluginContext) -> list[Tool]:
 
 @hookimpl
 def register_commands(ctx: PluginContext, cli: click.Group) -> None:
-    from memslot_memory_lancedb.commands.group import make_command
+    from memslot_memory_lancedb.commands import make_command
 
     cli.add_command(make_command(memory_of(ctx), settings_of(ctx)))
 
@@ -47,21 +47,21 @@ def register_prompt_sections(ctx: PluginContext) -> list[PromptSection]:
 
 @hookimpl
 def before_agent_start(ctx: PluginContext, run: RunInfo) -> AgentStart | None:
-    """Put the memories that fit before the prompt, where nobody listens in who should not hear them."""
+    """Prepend relevant memories to the prompt, in allowed chat types only."""
     settings, memory = settings_of(ctx), memory_of(ctx)
     if not settings.auto_recall or run.session.chat_type not in settings.chat_types:
         return None
     context = memory.auto_recall.context_for(run.prompt)
-    memory.upkeep.nudge()
+    memory.maintenance.check_now()
     return AgentStart(prepend_context=context) if context else None
 
 
 @hookimpl
 def agent_end(ctx: PluginContext, run: RunInfo, messages: Sequence[Message], success: bool) -> None:
-    """Keep what the person said that is worth keeping."""
+    """Capture what the user said, if it is worth keeping."""
     settings, memory = settings_of(ctx), memory_of(ctx)
     if settings.auto_capture and success and run.session.chat_type in settings.chat_types:
         decisions = memory.auto_capture.take(run.session.id, messages)
-        memory.upkeep.nudge()
+        memory.maintenance.check_now()
         if failed := next((each for each in decisions if each.rule == FAILED), None):
-            raise StoreError(failed.reason)  # so that the host tells us of this run again
+            raise StoreError(failed.reason)  # so that the host retries this run

@@ -1,4 +1,4 @@
-"""The plugin's settings, as its manifest describes them and the host has checked them."""
+"""The plugin's settings, validated by the host against the manifest."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Any
 
 from memslot import PluginContext, real_path
 
-from memslot_memory_lancedb.capturing import CaptureRules
+from memslot_memory_lancedb.auto_capture import CaptureRules
 from memslot_memory_lancedb.recall.context import RecallLimits
 from memslot_memory_lancedb.store.database import is_remote
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What the person set, with defaults for the rest."""
+    """The settings, with defaults."""
 
     location: str
     owner: str
-    """Whose memories these are: in every query's condition, and in the names of the tables."""
+    """The owner of the memories: part of every query's condition and of table names."""
     storage_options: Mapping[str, str] = field(default_factory=dict, repr=False)
     embedding: Mapping[str, Any] = field(default_factory=dict, repr=False)
     auto_recall: bool = True
@@ -55,7 +55,7 @@ class Settings:
 
 
 def _owner(scope: str, ctx: PluginContext) -> str:
-    """The agent, or the agent in its workspace; an agent's id has no `@`, so none looks like the other."""
+    """The agent, or the agent in its workspace; agent ids contain no `@`, so they don't collide."""
     if scope == "agent":
         return ctx.agent_id
     real = real_path(ctx.workspace).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
@@ -63,7 +63,7 @@ def _owner(scope: str, ctx: PluginContext) -> str:
 
 
 def _location(written: str | None, ctx: PluginContext) -> str:
-    """A folder of this machine, relative to memslot's home; or an address, as it is."""
+    """A local folder, relative to memslot's home, or an address as given."""
     if not written:
         return str(ctx.places.memory_dir / "lancedb")
     return written if is_remote(written) else str(ctx.places.home / Path(written).expanduser())

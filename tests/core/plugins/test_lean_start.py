@@ -51,7 +51,9 @@ def test_loading_a_host_leaves_to_first_use_what_searches_and_checks(home: Path)
         argv, env["MEMSLOT_HOME"] = [sys.executable, "-c", code], str(home)
         done = subprocess.run(argv, env=env, cwd=home.parent, capture_output=True, text=True, check=True)
     needless = {"pydantic", "numpy", "jsonschema_rs", "filelock", "memslot.redaction.spans"}
-    needless |= {f"memslot_memory_core.{name}" for name in ("searching", "index.sync", "index.keywords", "index.watch")}
+    needless |= {
+        f"memslot_memory_core.{name}" for name in ("search.searcher", "index.sync", "index.keywords", "index.watcher")
+    }
     assert "memslot_memory_core.manager" in done.stdout
     assert not needless & set(json.loads(done.stdout))
 

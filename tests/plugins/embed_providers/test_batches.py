@@ -156,7 +156,7 @@ def test_a_job_that_expires_says_so(name: str, wire: Any, make: Any) -> None:
     provider = make(name, base_url=server.url)
     job, states = _run(provider, TEXTS)
 
-    assert (states[-1].status, states[-1].reason) == ("expired", "the job was not finished within its time")
+    assert (states[-1].status, states[-1].reason) == ("expired", "the job expired before it was finished")
     results = provider.fetch_batch(job)
     if name != "gemini":  # which has no results of a job that expired
         assert {custom_id for custom_id, result in results.items() if not isinstance(result, str)} == {
@@ -286,7 +286,7 @@ def test_an_upload_that_is_sent_elsewhere_is_refused(wire: Any, make: Any) -> No
         if seen.path.startswith("/upload")
         else answer(seen)
     )
-    with pytest.raises(ProviderError, match="another address, where the key is not sent"):
+    with pytest.raises(ProviderError, match="another address, to which the key is not sent"):
         make("gemini", base_url=server.url).submit_batch(TEXTS)
     assert other.seen == []
 

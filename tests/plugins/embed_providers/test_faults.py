@@ -82,7 +82,7 @@ def test_a_fault_is_the_right_error_and_shows_no_key(
 def test_no_more_is_read_than_an_answer_can_need(name: str, wire: Any, make: Any) -> None:
     server = wire(name)
     server.fail("huge")
-    with pytest.raises(ProviderError, match=r"sent more than the 1310720 bytes"):
+    with pytest.raises(ProviderError, match=r"sent more than 1310720 bytes"):
         make(name, base_url=server.url).embed_query("q")
 
 
@@ -185,7 +185,7 @@ def test_nobody_listening_is_worth_another_try(name: str, make: Any) -> None:
 
 
 def test_google_s_limit_per_minute_is_no_end_of_the_quota(wire: Any, make: Any, monkeypatch: Any) -> None:
-    from memslot_embed_providers.failures import failure_of
+    from memslot_embed_providers.error_mapping import error_for_response
 
     service = make("gemini", base_url="http://127.0.0.1:1").service
     body = (
@@ -193,7 +193,7 @@ def test_google_s_limit_per_minute_is_no_end_of_the_quota(wire: Any, make: Any, 
         'check your plan and billing details.", "details": [{"@type": "type.googleapis.com/google.rpc.RetryInfo", '
         '"retryDelay": "22.5s"}]}}'
     )
-    error = failure_of(service, 429, {}, body)
+    error = error_for_response(service, 429, {}, body)
     assert type(error) is ProviderBusyError
     assert error.retry_after == 22.5
 
@@ -215,17 +215,17 @@ def test_google_s_limit_per_minute_is_no_end_of_the_quota(wire: Any, make: Any, 
     ],
 )
 def test_messages_of_servers(status: int, message: str, kind: type[ProviderError], make: Any) -> None:
-    from memslot_embed_providers.failures import failure_of
+    from memslot_embed_providers.error_mapping import error_for_response
 
     service = make("voyage", base_url="http://127.0.0.1:1").service
-    assert type(failure_of(service, status, {}, f'{{"detail": "{message}"}}')) is kind
+    assert type(error_for_response(service, status, {}, f'{{"detail": "{message}"}}')) is kind
 
 
 @pytest.mark.parametrize(
     "body", ["", "[]", "null", "[1]", '"x"', '{"error": []}', '{"detail": [{"msg": 1}]}', "[" * 99999]
 )
 def test_no_body_of_an_error_is_too_odd(body: str, make: Any) -> None:
-    from memslot_embed_providers.failures import failure_of
+    from memslot_embed_providers.error_mapping import error_for_response
 
     service = make("gemini", base_url="http://127.0.0.1:1").service
-    assert "HTTP 429" in str(failure_of(service, 429, {"retry-after": "soon"}, body))
+    assert "HTTP 429" in str(error_for_response(service, 429, {"retry-after": "soon"}, body))

@@ -11,7 +11,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-import memslot_embed_providers.local.background as background
+import memslot_embed_providers.local.background_download as background
 import pytest
 from memslot import Host, ProviderError, extra_install_command
 from memslot_embed_providers.local.gguf import read_model_file
@@ -92,7 +92,7 @@ class TestFile:
         whole = model.read_bytes()
         for length in range(5, len(whole) - 256):
             model.write_bytes(whole[:length])
-            with pytest.raises(ProviderError, match="is cut off or damaged"):
+            with pytest.raises(ProviderError, match="is truncated or damaged"):
                 read_model_file(model)
 
     def test_damage_never_raises_anything_else(self, model: Path) -> None:
@@ -126,10 +126,10 @@ class TestSentences:
     def test_the_file_is_not_there(self, tmp_path: Path) -> None:
         selection = select(tmp_path, modelPath=str(tmp_path / "gone.gguf"))
         assert selection.provider is None
-        assert f'there is no file "{tmp_path / "gone.gguf"}"' in selection.reason
+        assert f'"{tmp_path / "gone.gguf"}" does not exist' in selection.reason
 
     def test_a_trick_in_the_name(self, tmp_path: Path) -> None:
-        assert "cannot be used" in select(tmp_path, modelPath="hf:owner/repo/../../x.gguf").reason
+        assert "is invalid" in select(tmp_path, modelPath="hf:owner/repo/../../x.gguf").reason
 
     def test_the_extra_is_not_installed(self, tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "llama_cpp", None)
@@ -141,7 +141,7 @@ class TestSentences:
     def test_the_file_is_looked_at_before_it_is_loaded(self, tmp_path: Path, model: Path) -> None:
         assert select(tmp_path, modelPath=str(model)).provider.dims == 384
         model.write_bytes(model.read_bytes()[:100])
-        assert "is cut off or damaged" in select(tmp_path, modelPath=str(model)).reason
+        assert "is truncated or damaged" in select(tmp_path, modelPath=str(model)).reason
 
     @pytest.mark.usefixtures("extra")
     def test_other_dimensions_are_refused(self, tmp_path: Path, model: Path) -> None:
@@ -213,7 +213,7 @@ class TestDownloads:
         with running(Hub(b"<html>no</html>")) as hub:
             selection = select(tmp_path, env={"HF_ENDPOINT": hub.address}, modelPath=self.URI)
         assert selection.provider is None
-        assert "is not a GGUF file" in selection.reason
+        assert "did not send a GGUF file" in selection.reason
 
 
 class TestCommand:
@@ -235,4 +235,4 @@ class TestCommand:
         assert done.returncode == 1
         assert "check owner, repository and file name" in done.stderr
         assert "Traceback" not in done.stderr
-        assert "names no model" in self.run(tmp_path, env={}).stderr
+        assert "modelPath is not set" in self.run(tmp_path, env={}).stderr

@@ -7,7 +7,7 @@ import pytest
 from memslot import EmbeddingProvider, Host, ProviderBusyError, ProviderOptions, ProviderRefusedError
 from memslot.testing import EmbeddingProviderContract
 from memslot_embed_providers import ollama as plugin
-from memslot_embed_providers.ollama.address import server_address
+from memslot_embed_providers.ollama import server_address
 
 
 class TestContract(EmbeddingProviderContract):
@@ -66,7 +66,7 @@ def test_what_stays_on_this_machine_does_not_go_through_a_proxy(
 
 def test_missing_says_that_there_is_no_model() -> None:
     told = plugin.missing(ProviderOptions())
-    assert told == "it needs the name of a model in memorySearch.model, such as nomic-embed-text"
+    assert told == "it needs a model in memorySearch.model, such as nomic-embed-text"
     assert plugin.missing(ProviderOptions(model="all-minilm")) is None
 
 

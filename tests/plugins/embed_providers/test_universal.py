@@ -124,8 +124,8 @@ class TestOptions:
     def test_another_model_is_refused_with_the_name_of_ours(self) -> None:
         lack = missing(ProviderOptions(model="text-embedding-3-small"))
         assert lack is not None
-        assert f"one model, {MODEL}, and memorySearch.model asks for 'text-embedding-3-small'; leave it unset" in lack
-        with pytest.raises(ProviderError, match="one model"):
+        assert f"only the model {MODEL}, but memorySearch.model is 'text-embedding-3-small'; leave it unset" in lack
+        with pytest.raises(ProviderError, match="only the model"):
             create(ProviderOptions(model="text-embedding-3-small"))
 
     def test_its_own_model_and_dimensions_are_taken(self) -> None:
@@ -194,7 +194,7 @@ def test_memories_of_static_are_embedded_anew_by_themselves(memslot_host: HostOp
         question = {"query": "When does the harbour open?"}
         assert host.call_tool("memory_recall", question).data["mode"] == "words"
         memory: Any = host.memory
-        memory.upkeep.wait(20)
+        memory.maintenance.wait(20)
         assert host.call_tool("memory_recall", question).data["mode"] == "hybrid"
         assert "512 dimensions" in str(host.memory_status().details["embedder"])
 

@@ -9,8 +9,8 @@ from memslot import EmbeddingPipeline, EmbeddingProvider, Selection
 from memslot.embeddings.circuit import circuits
 from memslot.retrieval import background_texts
 from memslot_memory_core.index.embeddings import EmbeddingStore
+from memslot_memory_core.location import MemoryLocation
 from memslot_memory_core.manager import MemoryManager
-from memslot_memory_core.place import Place
 from memslot_memory_core.settings import SearchSettings
 
 MakeManager = Callable[..., MemoryManager]
@@ -37,9 +37,9 @@ def pipeline_maker(
     return make
 
 
-def place_below(folder: Path, agent_id: str = "main") -> Place:
+def location_below(folder: Path, agent_id: str = "main") -> MemoryLocation:
     index_file = folder / "memory" / f"{agent_id}.sqlite"
-    return Place(agent_id, folder / agent_id, folder / "sessions" / agent_id, index_file, has_unmarked=True)
+    return MemoryLocation(agent_id, folder / agent_id, folder / "sessions" / agent_id, index_file, has_unmarked=True)
 
 
 @pytest.fixture
@@ -55,11 +55,11 @@ def make_manager(tmp_path: Path) -> Iterator[MakeManager]:
         requested: str | None = None,
         **settings: Any,
     ) -> MemoryManager:
-        place = place_below(tmp_path, agent_id)
-        (place.workspace / "memory").mkdir(parents=True, exist_ok=True)
+        location = location_below(tmp_path, agent_id)
+        (location.workspace / "memory").mkdir(parents=True, exist_ok=True)
         chosen = SearchSettings.from_tree({"sync": {"watch": False, "onSearch": False}, **settings})
         maker = pipeline_maker(provider, sends_text_away=sends_text_away, requested=requested)
-        manager = MemoryManager(place, chosen, maker)
+        manager = MemoryManager(location, chosen, maker)
         made.append(manager)
         return manager
 

@@ -12,9 +12,9 @@ from memslot import Config, PluginContext, Selection, redact
 from memslot.config.paths import Places
 from memslot_memory_core import backend
 from memslot_memory_core.backend import manager_of
+from memslot_memory_core.background_sync import BackgroundSync
 from memslot_memory_core.embedder import EmbedderChoice
 from memslot_memory_core.index.report import SyncReport
-from memslot_memory_core.upkeep import Upkeep
 
 KEY = "sk-proj-" + "A1b2C3d4" * 6
 MakeContext = Callable[..., PluginContext]
@@ -74,10 +74,10 @@ def test_what_failed_is_said_without_its_keys() -> None:
     def fail_to_sync(*_: object) -> SyncReport:
         return fail()
 
-    upkeep = Upkeep(fail_to_sync)
-    upkeep.request()
-    assert upkeep.wait(30.0)
-    upkeep.close()
-    assert upkeep.failure is not None
-    assert "401" in upkeep.failure
-    assert KEY not in upkeep.failure
+    background = BackgroundSync(fail_to_sync)
+    background.request()
+    assert background.wait(30.0)
+    background.close()
+    assert background.failure is not None
+    assert "401" in background.failure
+    assert KEY not in background.failure

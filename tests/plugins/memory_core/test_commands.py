@@ -92,7 +92,7 @@ def test_the_first_index_of_all_may_be_forced(tmp_path: Path) -> None:
 
 
 def test_watching_prints_each_sync_that_changed_something_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(index_command, "_LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(index_command, "_RESCAN_SECONDS", 0.0)
     first, nothing, second = SyncReport(indexed=7), SyncReport(unchanged=7), SyncReport(removed=2, problems=["torn"])
     done = run(tmp_path, "index", "--watch", memory=Fake(first, first, nothing, second, second, second))
     assert done.stdout.count("7 changed") == 1

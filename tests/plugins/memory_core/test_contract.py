@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from memslot import EmbeddingProvider, Memory, Tool
 from memslot.testing import MemoryContract, ToolContract
+from memslot_memory_core.location import MemoryLocation
 from memslot_memory_core.manager import MemoryManager
-from memslot_memory_core.place import Place
 from memslot_memory_core.settings import SearchSettings
 from memslot_memory_core.tools import make_tools
 
-from tests.plugins.memory_core.conftest import pipeline_maker, place_below
+from tests.plugins.memory_core.conftest import location_below, pipeline_maker
 
 _lock = threading.Lock()
 
@@ -24,10 +24,10 @@ class TestMemoryCore(MemoryContract):
     capabilities = ("refresh", "read", "list", "remember", "files")
 
     def make_memory(self, folder: Path, agent_id: str) -> Memory:
-        return _make(place_below(folder, agent_id), None)
+        return _make(location_below(folder, agent_id), None)
 
     def make_memory_with_provider(self, folder: Path, agent_id: str, provider: EmbeddingProvider) -> Memory:
-        return _make(place_below(folder, agent_id), provider)
+        return _make(location_below(folder, agent_id), provider)
 
     def remember(self, memory: Memory, text: str) -> None:
         assert isinstance(memory, MemoryManager)
@@ -40,10 +40,10 @@ class TestMemoryCore(MemoryContract):
         return sorted(folder.glob("memory/*.sqlite*"))
 
 
-def _make(place: Place, provider: EmbeddingProvider | None) -> MemoryManager:
-    place.workspace.mkdir(parents=True, exist_ok=True)
+def _make(location: MemoryLocation, provider: EmbeddingProvider | None) -> MemoryManager:
+    location.workspace.mkdir(parents=True, exist_ok=True)
     return MemoryManager(
-        place, SearchSettings.from_tree({"chunking": {"tokens": 20, "overlap": 0}}), pipeline_maker(provider)
+        location, SearchSettings.from_tree({"chunking": {"tokens": 20, "overlap": 0}}), pipeline_maker(provider)
     )
 
 
@@ -52,10 +52,10 @@ def notes(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReque
     manager = None
     if request.cls is not None and issubclass(request.cls, ToolContract):
         folder = tmp_path_factory.mktemp("folder")
-        place = place_below(folder)
-        manager = _make(place, None)
-        (place.workspace / "MEMORY.md").write_text("The harbour office closes at six.\n")
-        tools = make_tools(lambda made=manager: made, "auto", place.workspace)
+        location = location_below(folder)
+        manager = _make(location, None)
+        (location.workspace / "MEMORY.md").write_text("The harbour office closes at six.\n")
+        tools = make_tools(lambda made=manager: made, "auto", location.workspace)
         request.cls.tools = {tool.name: tool for tool in tools}
     yield
     if manager is not None:

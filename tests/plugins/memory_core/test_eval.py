@@ -109,10 +109,10 @@ def test_bad_lines_are_told_with_their_number_and_the_others_asked(tmp_path: Pat
         (4, "is not a JSON object"),
         (5, 'has no "question"'),
         (6, 'no "path"'),
-        (7, "number"),
+        (7, "positive integer"),
     ):
         assert sum(f"line {number} of" in line and reason in line for line in told) == 1, (number, told)
-    assert "1 more lines cannot be used" in done.stderr
+    assert "1 more lines are invalid" in done.stderr
 
 
 def test_questions_come_from_stdin_and_a_file_without_any_is_an_error(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_questions_come_from_stdin_and_a_file_without_any_is_an_error(tmp_path: 
     assert json.loads(asked.stdout)["hit@1"] == 1.0
 
     empty = run(tmp_path, "-", stdin="\n")
-    assert (empty.exit_code, "there is no question in -" in empty.stderr) == (1, True)
+    assert (empty.exit_code, "- contains no questions" in empty.stderr) == (1, True)
     assert run(tmp_path, str(tmp_path / "none.jsonl")).exit_code == 2
 
 
@@ -128,7 +128,7 @@ def test_a_search_without_meaning_says_so(tmp_path: Path, write_questions: Any) 
     file = write_questions({"question": "gate code", "path": "MEMORY.md"})
 
     off = run(tmp_path, file, enabled=False)
-    assert (off.exit_code, "switched off" in str(off.exception)) == (1, True)
+    assert (off.exit_code, "disabled" in str(off.exception)) == (1, True)
 
     words = run(tmp_path, file, embedder=Selection(None, "openai", "there is no key"))
     assert words.exit_code == 0

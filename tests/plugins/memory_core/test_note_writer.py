@@ -86,7 +86,7 @@ def test_a_link_is_not_written_through(tmp_path: Path) -> None:
     workspace = tmp_path / "ws"
     workspace.mkdir()
     (workspace / "MEMORY.md").symlink_to(outside)
-    with pytest.raises(MemslotError, match="is a link"):
+    with pytest.raises(MemslotError, match="is a symbolic link"):
         write(workspace, "text", "memory")
     assert outside.read_text() == "mine"
 

@@ -33,7 +33,7 @@ def test_no_part_of_a_private_key_is_shown(make_manager: Any) -> None:
         assert "MIIE" not in manager.read("memory/a.md", start_line=start, max_lines=4).text
     for hit in manager.search("deploy key stuff", max_results=20).hits:
         assert "MIIE" not in hit.snippet
-    assert b"MIIE" not in manager.place.index_file.read_bytes()
+    assert b"MIIE" not in manager.location.index_file.read_bytes()
 
 
 def test_keywords_by_choice_and_another_chunk_size_still_take_in_new_notes(make_manager: Any) -> None:
@@ -109,7 +109,7 @@ def test_an_agent_is_refused_the_index_of_another(make_manager: Any, tmp_path: P
     first, second = make_manager(agent_id="first"), make_manager(agent_id="second")
     note(first, "The lighthouse is red.\n")
     first.sync()
-    shared = IndexFile(first.place.index_file, second.place.owner)
+    shared = IndexFile(first.location.index_file, second.location.owner)
     with pytest.raises(Exception, match=r'belongs to the agent "first"'), shared.snapshot():
         pass
     with pytest.raises(Exception, match="agentId"), shared.writer():
@@ -187,7 +187,7 @@ def test_rows_that_the_vector_table_lacks_are_noticed_and_repaired(make_manager:
         number = manager.status().details["generation"]
         manager._vectors.load(db, manager.status().details["engine"])
         db.execute(f"DELETE FROM vec_{number} WHERE rowid <= 2")
-    assert any("vectors can be searched" in problem for problem in manager.status().problems)
+    assert any("vectors are searchable" in problem for problem in manager.status().problems)
     manager.sync(force=True)
     assert manager.status().is_healthy
 

@@ -117,7 +117,7 @@ def test_when_not_all_fits_the_end_of_a_day_and_the_beginning_of_the_lasting_not
     assert "yesterday 199" in lines
     assert "today 0" not in lines
     assert "lasting 199" not in lines
-    gone = [line for line in lines if "left out" in line]
+    gone = [line for line in lines if "omitted" in line]
     assert [line.split(" of ")[1].split()[0] for line in gone] == [
         "MEMORY.md",
         "memory/2026-03-04.md",

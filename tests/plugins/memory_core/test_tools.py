@@ -57,7 +57,7 @@ def test_more_than_a_tool_may_give_comes_in_parts(host: Host, workspace: Path) -
         following = part.get("nextFrom")
     assert read[:150] == lines[:150]
     assert read[150].startswith("x" * 20_000)
-    assert read[150].endswith("[the rest of this line is left out]")
+    assert read[150].endswith("[rest of line omitted]")
     assert read[151:] == ["the end"]
 
 

@@ -11,8 +11,8 @@ from memslot import Host
 from memslot.testing import FailingProvider
 from memslot_embed_providers.universal.provider import UniversalProvider
 from memslot_memory_lancedb.decisions import Decision, DecisionLog, message_key
-from memslot_memory_lancedb.memories import Remembered
 from memslot_memory_lancedb.memory import LanceMemory
+from memslot_memory_lancedb.memory_record import MemoryRecord
 
 OpenHost = Callable[..., Host]
 MakeMemory = Callable[..., LanceMemory]
@@ -103,7 +103,7 @@ class TestOnce:
     def test_nor_after_it_was_forgotten(self, make_memory: MakeMemory) -> None:
         memory = make_memory()
         (decision,) = memory.auto_capture.take("s1", [say(TEA)])
-        memory.remembering.forget([decision.memory_id])
+        memory.writer.forget([decision.memory_id])
         memory.auto_capture.take("s1", [say(TEA)])
         assert texts(memory) == set()
 
@@ -189,7 +189,7 @@ class TestTheLog:
     def test_agents_share_the_file_and_not_its_lines(self, tmp_path: Path) -> None:
         first, second = (DecisionLog(tmp_path / "log", agent) for agent in ("first", "second"))
         first.add([Decision("s", "m", True, "rule", "reason", "text", "id")])
-        second.blank([Remembered("text", id="id")])
+        second.blank([MemoryRecord("text", id="id")])
         assert [each.text for each in first.latest(5)] == ["text"]
         assert second.latest(5) == []
         assert second.unseen("s", ["m"]) == {"m"}

@@ -15,11 +15,10 @@ from memslot import Host, ProviderError, fence
 from memslot.retrieval import background_texts
 from memslot.testing import HangingProvider, HashingProvider
 from memslot_embed_providers.universal.provider import UniversalProvider
-from memslot_memory_lancedb.memories import Remembered
 from memslot_memory_lancedb.memory import LanceMemory
+from memslot_memory_lancedb.memory_record import MemoryRecord
 from memslot_memory_lancedb.recall.background import Backgrounds
-from memslot_memory_lancedb.recall.context import RecallLimits
-from memslot_memory_lancedb.recall.trivial import is_trivial
+from memslot_memory_lancedb.recall.context import RecallLimits, is_trivial
 
 OpenHost = Callable[..., Host]
 MakeMemory = Callable[..., LanceMemory]
@@ -66,7 +65,7 @@ class TestRelevance:
     @pytest.mark.parametrize("prompt", UNRELATED)
     def test_what_does_not_fit_is_not(self, filled: LanceMemory, prompt: str) -> None:
         """A floor of 0.3 alone would let every one of them through."""
-        assert filled.recalling.find(prompt, 1).found[0].score > 0.3
+        assert filled.searcher.find(prompt, 1).found[0].score > 0.3
         assert filled.auto_recall.context_for(prompt) == ""
 
     def test_the_background_is_embedded_once_and_kept(self, make_memory: MakeMemory) -> None:
@@ -80,12 +79,12 @@ class TestRelevance:
         make_memory(provider=Counting()).keep(MEMORIES[0])
         first = make_memory(provider=Counting())
         first.auto_recall.context_for("who is my dentist?")
-        first.upkeep.wait(20)
+        first.maintenance.wait(20)
         asked = Counting.calls
         assert asked >= len(background_texts())
         second = make_memory(provider=Counting())
         assert "Novak" in second.auto_recall.context_for("who is my dentist?")
-        second.upkeep.wait(20)
+        second.maintenance.wait(20)
         assert Counting.calls == asked + 1, "the query alone"
 
     def test_a_text_of_the_background_that_is_refused_is_asked_for_once(self, make_memory: MakeMemory) -> None:
@@ -103,7 +102,7 @@ class TestRelevance:
         memory = make_memory(provider=(provider := Refusing()))
         memory.keep(MEMORIES[0])
         assert memory.search("dentist").mode == "hybrid"
-        memory.upkeep.wait(30.0)
+        memory.maintenance.wait(30.0)
         asked = provider.requests
         assert memory.search("Novak").mode == "hybrid"
         assert (provider.requests, memory.embedder.fault) == (asked, None)
@@ -176,7 +175,7 @@ class TestTheBlock:
     def test_a_secret_that_got_in_does_not_come_out(self, filled: LanceMemory) -> None:
         identity = filled.embedder.identity
         assert identity is not None
-        old = Remembered("My dentist's password: hunter2hunter2", embedder=identity.digest)
+        old = MemoryRecord("My dentist's password: hunter2hunter2", embedder=identity.digest)
         filled.store.add([old], filled.embedder.embed_documents([old.text]), identity)
         block = filled.auto_recall.context_for("what is my dentist's password?")
         assert "hunter2" not in block
@@ -269,11 +268,11 @@ class TestNeverLate:
         memory = make_memory(provider=UniversalProvider(), recall=RecallLimits(seconds=0.5))
         memory.keep(MEMORIES[0])
         table, release = memory.store.live(), threading.Event()
-        monkeypatch.setattr(type(table), "holding", lambda *_: release.wait(60) and [])
+        monkeypatch.setattr(type(table), "with_any_stem", lambda *_: release.wait(60) and [])
         assert memory.auto_recall.context_for("who is my dentist?") == ""
         assert "did not answer within 0.5 s" in (memory.auto_recall.problem or "")
         assert memory.auto_recall.context_for("who is my dentist?") == ""
-        assert any("still waits" in problem for problem in memory.status().problems)
+        assert any("still waiting" in problem for problem in memory.status().problems)
         release.set()
         monkeypatch.undo()
         time.sleep(0.1)

@@ -60,7 +60,7 @@ def test_every_command_has_help_and_the_reading_ones_json(host: Host) -> None:
 
 def test_list(ltm: Ltm, ids: dict[str, str]) -> None:
     plain = ltm("list").output
-    assert plain.index(DENTIST) < plain.index(TEA), "the newest first"
+    assert plain.index(DENTIST) < plain.index(TEA), "newest first"
     told = shown(ltm("list", "--json", "-n", "1"))
     assert (told["total"], told["memories"][0]["id"]) == (2, ids[DENTIST])
     assert shown(ltm("list", "--json", "--offset", "1"))["memories"][0]["id"] == ids[TEA]
@@ -212,7 +212,7 @@ def test_the_command_line_says_what_is_wrong_in_one_sentence(memslot_home: Path,
     assert done.returncode == 1
     assert done.stdout == ""
     assert done.stderr.startswith("Error: ")
-    assert "where a folder is due" in done.stderr
+    assert "must be a folder" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
 
 

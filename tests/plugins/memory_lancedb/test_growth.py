@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy
 import pytest
-from memslot_memory_lancedb.memories import Remembered
 from memslot_memory_lancedb.memory import LanceMemory
-from memslot_memory_lancedb.store import growth
-from memslot_memory_lancedb.store.growth import has_index, optimize, wants_index
+from memslot_memory_lancedb.memory_record import MemoryRecord
+from memslot_memory_lancedb.store import compaction
+from memslot_memory_lancedb.store.compaction import has_index, optimize, wants_index
 
 MakeMemory = Callable[..., LanceMemory]
 WEEK = timedelta(days=7)
@@ -31,7 +31,7 @@ def fill(memory: LanceMemory, count: int, seed: int = 1) -> numpy.ndarray[Any, A
     centres = random.normal(size=(200, identity.dims))
     rows = (centres[random.integers(0, 200, count)] + 0.5 * random.normal(size=(count, identity.dims))).astype("f4")
     rows /= numpy.linalg.norm(rows, axis=1, keepdims=True)
-    memories = [Remembered(f"text {n}", id=f"{seed}-{n}", embedder=identity.digest) for n in range(count)]
+    memories = [MemoryRecord(f"text {n}", id=f"{seed}-{n}", embedder=identity.digest) for n in range(count)]
     memory.store.add(memories, list(rows), identity)
     return rows
 
@@ -46,7 +46,7 @@ class TestIndex:
 
     @pytest.fixture
     def indexed(self, make_memory: MakeMemory, monkeypatch: pytest.MonkeyPatch) -> tuple[LanceMemory, Any]:
-        monkeypatch.setattr(growth, "INDEX_FROM_NUMBERS", 5_000 * 64)
+        monkeypatch.setattr(compaction, "INDEX_FROM_NUMBERS", 5_000 * 64)
         memory = make_memory()
         rows = fill(memory, 6_000)
         done = optimize(memory.store, memory.embedder.identity, keep=WEEK)
@@ -79,19 +79,19 @@ class TestIndex:
         memory, _ = indexed
         kept = memory.keep("The orchid stands in the harbour office.").memory
         assert memory.search("The orchid stands in the harbour office.").hits[0].path == f"ltm/{kept.id}"
-        memory.remembering.change(kept.id, text="The violin lesson is on Thursday.")
+        memory.writer.change(kept.id, text="The violin lesson is on Thursday.")
         assert memory.search("The violin lesson is on Thursday.").hits[0].path == f"ltm/{kept.id}"
-        memory.remembering.forget([kept.id])
+        memory.writer.forget([kept.id])
         assert memory.search("The violin lesson is on Thursday.").hits[0].path != f"ltm/{kept.id}"
 
     def test_it_comes_by_itself_in_the_background(
         self, make_memory: MakeMemory, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(growth, "INDEX_FROM_NUMBERS", 5_000 * 64)
+        monkeypatch.setattr(compaction, "INDEX_FROM_NUMBERS", 5_000 * 64)
         memory = make_memory()
         fill(memory, 6_000)
         memory.search("anything")
-        memory.upkeep.wait(60)
+        memory.maintenance.wait(60)
         table = memory.store.live()
         assert table is not None
         assert has_index(table, memory.store.database)
@@ -108,14 +108,14 @@ class TestFiles:
         assert memory.status().counts["memories"] == 12
 
     def test_it_happens_by_itself(self, make_memory: MakeMemory, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(growth, "SMALL_FILES", 8)
+        monkeypatch.setattr(compaction, "SMALL_FILES", 8)
         memory = make_memory()
         for number in range(40):
             memory.keep(f"Number {number}: {chr(97 + number % 26) * 9} {number * 7919}.")
-        memory.upkeep.wait(20)
+        memory.maintenance.wait(20)
         table = memory.store.live()
         assert table is not None
-        assert growth.count_files(table, memory.store.database) < 40
+        assert compaction.count_files(table, memory.store.database) < 40
         assert table.count() == 40
 
     def test_tables_of_earlier_embedders_are_dropped(self, make_memory: MakeMemory, tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ class TestFiles:
         make_memory().keep("One.")
         other = make_memory(provider=HashingProvider(dims=16))
         other.search("One.")
-        other.upkeep.wait(30.0)
+        other.maintenance.wait(30.0)
         assert len(list((tmp_path / "lancedb").glob("memories_*"))) == 2
         done = optimize(other.store, other.embedder.identity, keep=WEEK)
         assert done is not None
@@ -152,14 +152,14 @@ class TestForgottenBytes:
         identity = memory.embedder.identity
         texts = [f"Harmless text number {n}." for n in range(50)]
         texts[place] = "The orchid is called heliotrope."
-        rows = [Remembered(text, embedder=identity.digest) for text in texts]  # type: ignore[union-attr]
+        rows = [MemoryRecord(text, embedder=identity.digest) for text in texts]  # type: ignore[union-attr]
         vectors = memory.embedder.embed_documents(texts)
         if together:
             memory.store.add(rows, vectors, identity)
         else:
             for row, vector in zip(rows, vectors, strict=True):
                 memory.store.add([row], [vector], identity)
-        memory.remembering.forget([rows[place].id])
+        memory.writer.forget([rows[place].id])
         assert files_with(tmp_path, "heliotrope"), "it should still be there, or this test shows nothing"
 
         done = optimize(memory.store, identity, keep=WEEK)
@@ -175,8 +175,8 @@ class TestForgottenBytes:
         kept = make_memory().keep("The orchid is called heliotrope.").memory
         other = make_memory(provider=HashingProvider(dims=16))
         other.search("orchid")
-        other.upkeep.wait(30.0)
-        other.remembering.forget([kept.id])
+        other.maintenance.wait(30.0)
+        other.writer.forget([kept.id])
         optimize(other.store, other.embedder.identity, keep=WEEK)
         assert files_with(tmp_path, "heliotrope") == []
 
@@ -194,7 +194,7 @@ class TestForgottenBytes:
         memory = make_memory()
         kept = memory.keep("The orchid is called heliotrope.").memory
         memory.keep("Something else.")
-        memory.remembering.forget([kept.id])
+        memory.writer.forget([kept.id])
         optimize(memory.store, memory.embedder.identity, keep=WEEK, purge=False)
         assert files_with(tmp_path, "heliotrope")
 

@@ -24,7 +24,7 @@ def test_every_write_is_a_version(make_memory: MakeMemory) -> None:
     assert history(memory.store) == []
     first = memory.keep("An orchid.").memory
     memory.keep("A violin.")
-    memory.remembering.forget([first.id])
+    memory.writer.forget([first.id])
     versions = history(memory.store)
     assert [each.memories for each in versions] == [0, 1, 2, 1]
     assert all(abs(each.at - datetime.now(UTC)) < timedelta(minutes=1) for each in versions)
@@ -33,7 +33,7 @@ def test_every_write_is_a_version(make_memory: MakeMemory) -> None:
 def test_a_version_comes_back_and_the_present_stays_in_the_history(make_memory: MakeMemory) -> None:
     memory, other = make_memory(), make_memory()
     first = memory.keep("An orchid.").memory
-    memory.remembering.change(first.id, text="A dead orchid.")
+    memory.writer.change(first.id, text="A dead orchid.")
     memory.keep("A violin.")
     versions = history(memory.store)
     restored = restore(memory.store, versions[1].number)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from memslot import Host
-from memslot_memory_lancedb.embedding.choice import search_settings
+from memslot_memory_lancedb.embedding.embedder import search_settings
 from memslot_memory_lancedb.settings import Settings
 
 OpenHost = Callable[..., Host]

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from memslot_memory_lancedb.memories import Remembered
 from memslot_memory_lancedb.memory import LanceMemory
+from memslot_memory_lancedb.memory_record import MemoryRecord
+from memslot_memory_lancedb.store.stems_column import fill_stems, needs_stems
 from memslot_memory_lancedb.store.table import MemoryTable
 from memslot_memory_lancedb.store.versions import history, restore
-from memslot_memory_lancedb.store.words import are_due, fill_stems
 
 MakeMemory = Callable[..., LanceMemory]
 TEXTS = [f"Shelf {number} holds {number} books about beetles." for number in range(60)]
@@ -24,13 +24,13 @@ from pathlib import Path
 from memslot import EmbeddingPipeline, Selection
 from memslot.testing import HashingProvider
 from memslot_memory_lancedb.memory import LanceMemory
-from memslot_memory_lancedb.store import words
+from memslot_memory_lancedb.store import stems_column
 
 provider = HashingProvider()
 memory = LanceMemory(
     sys.argv[1], "main", lambda: (EmbeddingPipeline(provider), Selection(provider, provider.id, "")), Path(sys.argv[2])
 )
-words.AT_ONCE = 7
+stems_column.AT_ONCE = 7
 table = memory.store.live()
 fill, done = table.fill_stems, []
 
@@ -42,7 +42,7 @@ def fill_some(memories):
 
 
 table.fill_stems = fill_some
-words.fill_stems(table)
+stems_column.fill_stems(table)
 """
 
 
@@ -50,7 +50,7 @@ def make_old(memory: LanceMemory, *texts: str) -> MemoryTable:
     """Fill a memory as an older version did."""
     identity = memory.embedder.identity
     assert identity is not None
-    rows = [Remembered(text, embedder=identity.digest) for text in texts]
+    rows = [MemoryRecord(text, embedder=identity.digest) for text in texts]
     memory.store.put(rows, memory.embedder.embed_documents(texts), identity)
     table = memory.store.live()
     assert table is not None
@@ -70,7 +70,7 @@ def old(make_memory: MakeMemory) -> LanceMemory:
 
 
 def test_they_are_searched_by_words_before_anything_is_written(old: LanceMemory) -> None:
-    (found,) = old.recalling.find("Hunde der Nachbarn", 1).found
+    (found,) = old.searcher.find("Hunde der Nachbarn", 1).found
     assert "Nachbar" in found.memory.text
     assert "words" in found.found_by
 
@@ -79,14 +79,14 @@ def test_the_column_comes_by_itself(make_memory: MakeMemory, old: LanceMemory) -
     assert old.status().counts["withWords"] == 0
     memory = make_memory()
     memory.search("beetles")
-    memory.upkeep.wait(20)
-    assert memory.upkeep.problem is None
+    memory.maintenance.wait(20)
+    assert memory.maintenance.problem is None
     assert memory.status().counts["withWords"] == len(TEXTS) + 1
     table = memory.store.live()
     assert table is not None
-    assert [row.memory.text for row in table.holding(["59"], 2)] == [TEXTS[59]]
+    assert [row.memory.text for row in table.with_any_stem(["59"], 2)] == [TEXTS[59]]
     assert {each.text for each in table.scan()} == {*TEXTS, "Der Nachbar hat einen Hund und eine Katze."}
-    assert table.count_vectorless() == 0
+    assert table.count_without_vectors() == 0
 
 
 def test_a_process_that_opened_the_store_before_writes_and_finds_after_it(
@@ -98,10 +98,10 @@ def test_a_process_that_opened_the_store_before_writes_and_finds_after_it(
     assert table is not None
     fill_stems(table)
     other.keep("The heliotrope stands in the hall.")
-    assert [each.memory.text for each in other.recalling.find("heliotrope", 1).found] == [
+    assert [each.memory.text for each in other.searcher.find("heliotrope", 1).found] == [
         "The heliotrope stands in the hall."
     ]
-    assert not are_due(table)
+    assert not needs_stems(table)
 
 
 def test_a_row_that_an_older_version_writes_later_is_found_and_filled(old: LanceMemory) -> None:
@@ -109,14 +109,14 @@ def test_a_row_that_an_older_version_writes_later_is_found_and_filled(old: Lance
     assert table is not None
     before = table.handle.schema
     fill_stems(table)
-    row = Remembered("The heliotrope stands in the hall.")
+    row = MemoryRecord("The heliotrope stands in the hall.")
     from memslot_memory_lancedb.store.schema import to_arrow
 
     table.handle.add(to_arrow(table.owner, before, [row], old.embedder.embed_documents([row.text])))
-    assert are_due(table)
-    assert old.recalling.find("heliotrope", 1).found[0].memory.id == row.id
+    assert needs_stems(table)
+    assert old.searcher.find("heliotrope", 1).found[0].memory.id == row.id
     assert fill_stems(table) == 1
-    assert not are_due(table)
+    assert not needs_stems(table)
 
 
 def test_two_at_once(make_memory: MakeMemory, old: LanceMemory) -> None:
@@ -138,7 +138,7 @@ def test_two_at_once(make_memory: MakeMemory, old: LanceMemory) -> None:
     table = make_memory().store.live()
     assert failed == []
     assert table is not None
-    assert (table.count(), table.count_wordless()) == (len(TEXTS) + 1, 0)
+    assert (table.count(), table.count_without_stems()) == (len(TEXTS) + 1, 0)
 
 
 def test_killed_in_the_middle_nothing_is_lost_and_the_rest_follows(
@@ -152,11 +152,11 @@ def test_killed_in_the_middle_nothing_is_lost_and_the_rest_follows(
     table = memory.store.live()
     assert table is not None
     assert table.count() == len(TEXTS) + 1
-    assert 0 < table.count_wordless() < len(TEXTS)
+    assert 0 < table.count_without_stems() < len(TEXTS)
     for number in (0, 30, 59):
-        assert TEXTS[number] in [each.memory.text for each in memory.recalling.find(f"shelf {number}", 3).found]
+        assert TEXTS[number] in [each.memory.text for each in memory.searcher.find(f"shelf {number}", 3).found]
     fill_stems(table)
-    assert table.count_wordless() == 0
+    assert table.count_without_stems() == 0
 
 
 def test_a_version_from_before_can_be_restored(old: LanceMemory) -> None:
@@ -166,7 +166,7 @@ def test_a_version_from_before_can_be_restored(old: LanceMemory) -> None:
     fill_stems(table)
     restore(old.store, before)
     old.keep("The heliotrope stands in the hall.")
-    assert old.recalling.find("heliotrope", 1).found[0].memory.text == "The heliotrope stands in the hall."
+    assert old.searcher.find("heliotrope", 1).found[0].memory.text == "The heliotrope stands in the hall."
     live = old.store.live()
     assert live is not None
-    assert (live.count(), live.count_wordless()) == (len(TEXTS) + 2, 0)
+    assert (live.count(), live.count_without_stems()) == (len(TEXTS) + 2, 0)

@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner
 from memslot import Host
 from memslot_memory_lancedb.errors import NoSuchMemoryError, StoreError
-from memslot_memory_lancedb.memories import Remembered
 from memslot_memory_lancedb.memory import LanceMemory
+from memslot_memory_lancedb.memory_record import MemoryRecord
 from memslot_memory_lancedb.store.catalogue import table_prefix
 from memslot_memory_lancedb.store.predicate import Owner
 from memslot_memory_lancedb.store.schema import to_arrow
@@ -123,7 +123,7 @@ class TestCommands:
 
     def test_an_import_cannot_write_into_another(self, both: tuple[Host, Host, str], tmp_path: Path) -> None:
         first, second, secret_id = both
-        forged = Remembered("I am yours", id=secret_id).to_json() | {"agentId": "first"}
+        forged = MemoryRecord("I am yours", id=secret_id).to_json() | {"agentId": "first"}
         file = tmp_path / "forged.jsonl"
         file.write_text(json.dumps(forged) + "\n", encoding="utf-8")
         _ltm(second, "import", str(file), "--replace")
@@ -148,7 +148,7 @@ class TestFailClosed:
         assert [hit.snippet for hit in odd.search("marmalade honey").hits] == [kept.text]
         assert odd.store.get(kept.id) == kept
         assert odd.status().counts["memories"] == 1
-        assert odd.remembering.forget([kept.id]) == 1
+        assert odd.writer.forget([kept.id]) == 1
         assert plain.status().counts["memories"] == 1
 
     def test_names_that_differ_in_case_only_are_two_agents(self, make_memory: MakeMemory) -> None:
@@ -164,7 +164,7 @@ class TestFailClosed:
         memory.keep("My own marmalade.")
         table = memory.store.live()
         assert table is not None
-        foreign = Remembered("Somebody else's marmalade.", id="foreign")
+        foreign = MemoryRecord("Somebody else's marmalade.", id="foreign")
         vectors = memory.embedder.embed_documents([foreign.text])
         table.handle.add(to_arrow(Owner("second"), table.handle.schema, [foreign], vectors))
         assert table.handle.count_rows() == 2
@@ -178,7 +178,7 @@ class TestFailClosed:
         assert list(table.changes()) != ["foreign"]
         assert table.with_text(foreign.text) is None
         assert table.remove(["foreign"]) == 0
-        assert not table.replace(Remembered("taken", id="foreign"), None, foreign)
+        assert not table.replace(MemoryRecord("taken", id="foreign"), None, foreign)
         with pytest.raises(NoSuchMemoryError):
             memory.store.get("foreign")
         assert table.handle.count_rows() == 2

@@ -56,7 +56,7 @@ def test_forget_with_purge_leaves_no_byte_below_the_home(memslot_host: Any, tmp_
 
     asked = run("forget", first, "--purge", answer="y\n")
     assert "all earlier versions" in asked.output, "what goes with it is said before"
-    assert "the history before this moment" in asked.output
+    assert "all earlier history" in asked.output
     assert files_with(tmp_path) == []
     assert files_with(tmp_path, "Novak") == []
     assert {each["id"] for each in json.loads(run("list", "--json").stdout)["memories"]} == others
@@ -103,14 +103,14 @@ def test_purge_on_forget_works_in_the_background_and_is_taken_up_after_a_kill(
     plain.close()
     memory = make_memory(purge_on_forget=True)
     memory.search("orchid")
-    memory.upkeep.wait(30)
+    memory.maintenance.wait(30)
     assert files_with(tmp_path) == []
 
     kept = memory.keep("The tortoise is called heliotrope.").memory
-    memory.upkeep.wait(30)
+    memory.maintenance.wait(30)
     assert memory.forget("ltm/" + kept.id)
-    memory.upkeep.wait(30)
-    assert memory.upkeep.problem is None
+    memory.maintenance.wait(30)
+    assert memory.maintenance.problem is None
     assert files_with(tmp_path) == []
 
 
@@ -124,7 +124,7 @@ def test_forgotten_text_goes_when_the_history_expires(
     first.close()
     later = make_memory(history=timedelta(days=days))
     later.search("orchid")
-    later.upkeep.wait(30)
+    later.maintenance.wait(30)
     assert bool(files_with(tmp_path)) == (days == 7)
     assert bool(len(history(later.store)) > 4) == (days == 7)
     assert later.status().counts["memories"] == 10

@@ -10,8 +10,8 @@ import pytest
 from memslot import MemslotError
 from memslot.testing import FailingProvider, HashingProvider
 from memslot_memory_lancedb.memory import LanceMemory
-from memslot_memory_lancedb.store import reembed as module
-from memslot_memory_lancedb.store.reembed import is_due, may_begin_unasked, reembed
+from memslot_memory_lancedb.store import embedder_migration as module
+from memslot_memory_lancedb.store.embedder_migration import is_due, may_start_automatically, reembed
 
 MakeMemory = Callable[..., LanceMemory]
 TEXTS = [
@@ -53,7 +53,7 @@ def test_it_happens_by_itself_and_search_is_by_meaning_again(old: LanceMemory, m
     assert first.mode == "words"
     assert "is in use" in (first.warning or "")
     assert "violin" in first.hits[0].snippet
-    memory.upkeep.wait(20)
+    memory.maintenance.wait(20)
     second = memory.search("violin")
     assert (second.mode, second.warning) == ("hybrid", None)
     assert "violin" in second.hits[0].snippet
@@ -70,8 +70,8 @@ def test_vectors_of_two_embedders_are_never_compared(old: LanceMemory, make_memo
     same_length = Other(dims=64)
     memory = make_memory(provider=same_length)
     same_length.before = lambda texts: (_ for _ in ()).throw(MemslotError("not today"))
-    assert memory.recalling.find("violin", 3).mode == "words"
-    kept = memory.remembering.keep("A new one.")
+    assert memory.searcher.find("violin", 3).mode == "words"
+    kept = memory.writer.keep("A new one.")
     assert kept.memory.embedder == ""
 
 
@@ -84,13 +84,13 @@ def test_the_old_table_serves_meanwhile(old: LanceMemory, make_memory: MakeMemor
         go_on.wait(20)
 
     provider.before = wait
-    memory.upkeep.nudge()
-    assert reached.wait(30)
+    memory.maintenance.check_now()
+    assert reached.wait(30.0)
     assert old.search("violin").mode == "hybrid"
     assert "violin" in old.search("violin").hits[0].snippet
-    assert any("embedded anew" in problem for problem in memory.status().problems)
+    assert any("re-embedding" in problem for problem in memory.status().problems)
     go_on.set()
-    memory.upkeep.wait(20)
+    memory.maintenance.wait(20)
     assert texts(memory) == set(TEXTS)
 
 
@@ -106,8 +106,8 @@ def test_what_others_do_meanwhile_is_not_lost(old: LanceMemory, make_memory: Mak
     def interfere(texts: Sequence[str]) -> None:
         if not done.is_set():
             done.set()
-            old.remembering.forget([by_text[TEXTS[0]]])
-            old.remembering.change(by_text[TEXTS[1]], text="Shelf 1 is empty now.")
+            old.writer.forget([by_text[TEXTS[0]]])
+            old.writer.change(by_text[TEXTS[1]], text="Shelf 1 is empty now.")
             old.keep("Something new on shelf nine.")
 
     provider.before = interfere
@@ -144,7 +144,7 @@ def test_what_is_forgotten_in_the_new_table_stays_forgotten(
         publish(generation)
         found = third.store.live()
         assert found is not None
-        third.remembering.forget([each.id for each in found.scan() if each.text == TEXTS[2]])
+        third.writer.forget([each.id for each in found.scan() if each.text == TEXTS[2]])
 
     monkeypatch.setattr(memory.store.catalogue, "publish", forget_at_once)
     reembed(memory.store, memory.embedder)
@@ -177,7 +177,7 @@ def test_one_that_was_cut_short_is_taken_up_again(
 def test_a_provider_that_fails_leaves_the_old_table_alone(old: LanceMemory, make_memory: MakeMemory) -> None:
     memory = make_memory(provider=FailingProvider("wrong key"))
     assert "violin" in memory.search("violin").hits[0].snippet
-    memory.upkeep.wait(20)
+    memory.maintenance.wait(20)
     assert any("wrong key" in problem for problem in memory.status().problems)
     assert old.search("violin").mode == "hybrid"
 
@@ -187,7 +187,7 @@ def test_back_to_the_embedder_before(old: LanceMemory, make_memory: MakeMemory) 
     reembed(memory.store, memory.embedder)
     memory.keep("Added in between.")
     back = make_memory()
-    assert may_begin_unasked(back.store, back.embedder.identity)  # type: ignore[arg-type]
+    assert may_start_automatically(back.store, back.embedder.identity)  # type: ignore[arg-type]
     reembed(back.store, back.embedder)
     assert back.search("between").mode == "hybrid"
     assert texts(back) == {*TEXTS, "Added in between."}
@@ -197,13 +197,13 @@ def test_two_machines_with_two_embedders_do_not_undo_each_other(old: LanceMemory
     here, there = make_memory(), make_memory(provider=Other())
     there.store.machine = "another machine"
     assert is_due(there.store, there.embedder.identity)
-    assert may_begin_unasked(there.store, there.embedder.identity)  # type: ignore[arg-type]
+    assert may_start_automatically(there.store, there.embedder.identity)  # type: ignore[arg-type]
     reembed(there.store, there.embedder)
 
     assert is_due(here.store, here.embedder.identity)
-    assert not may_begin_unasked(here.store, here.embedder.identity)  # type: ignore[arg-type]
-    here.upkeep.nudge()
-    here.upkeep.wait(30.0)
+    assert not may_start_automatically(here.store, here.embedder.identity)  # type: ignore[arg-type]
+    here.maintenance.check_now()
+    here.maintenance.wait(30.0)
     assert here.search("violin").mode == "words"
     assert any("ltm optimize" in problem for problem in here.status().problems)
     kept = here.keep("Written by the machine that lags behind.")

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from memslot_memory_lancedb.memories import Remembered
 from memslot_memory_lancedb.memory import LanceMemory
+from memslot_memory_lancedb.memory_record import MemoryRecord
 from memslot_memory_lancedb.scores import DUPLICATE, FLOOR, SURE, cosine_of, score_of, score_of_cosine
 
 DIMS = 64
@@ -53,7 +53,7 @@ def test_scores_agree_with_numpy(rows: numpy.ndarray, make_memory: Callable[...,
     memory = make_memory()
     identity = memory.embedder.identity
     assert identity is not None
-    stored = [Remembered(f"text {number}", embedder=identity.digest) for number in range(len(units) - 1)]
+    stored = [MemoryRecord(f"text {number}", embedder=identity.digest) for number in range(len(units) - 1)]
     table = memory.store.writable(identity)
     table.remove(list(table.changes()))
     memory.store.add(stored, list(units[1:]), identity)

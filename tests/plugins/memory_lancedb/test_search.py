@@ -8,25 +8,25 @@ import pytest
 from memslot.retrieval import WEAK_SCORE
 from memslot.testing import FailingProvider, HashingProvider
 from memslot_embed_providers.universal.provider import UniversalProvider
-from memslot_memory_lancedb.memories import Found, Remembered
 from memslot_memory_lancedb.memory import LanceMemory
-from memslot_memory_lancedb.recall.finding import POOL
+from memslot_memory_lancedb.memory_record import MemoryRecord, SearchHit
+from memslot_memory_lancedb.recall.search import POOL
 from memslot_memory_lancedb.scores import score_of
-from memslot_memory_lancedb.store.words import has_words_index, make_words_index
+from memslot_memory_lancedb.store.stems_column import has_words_index, make_words_index
 
 MakeMemory = Callable[..., LanceMemory]
 FILLERS = [f"Invoice {number} was paid by bank transfer to the landlord of flat {number}." for number in range(40)]
 
 
-def find(memory: LanceMemory, query: str, limit: int = 5) -> list[Found]:
-    return list(memory.recalling.find(query, limit).found)
+def find(memory: LanceMemory, query: str, limit: int = 5) -> list[SearchHit]:
+    return list(memory.searcher.find(query, limit).found)
 
 
 def put(memory: LanceMemory, *texts: str) -> None:
     """Store many texts at once, without the look for duplicates."""
     identity = memory.embedder.identity
     assert identity is not None
-    rows = [Remembered(text, embedder=identity.digest) for text in texts]
+    rows = [MemoryRecord(text, embedder=identity.digest) for text in texts]
     memory.store.put(rows, memory.embedder.embed_documents(texts), identity)
 
 
@@ -135,7 +135,7 @@ class TestWords:
     def test_a_memory_that_was_changed_is_found_by_its_new_words(self, make_memory: MakeMemory) -> None:
         memory = make_memory(without_provider=True)
         kept = memory.keep("The code of the door is on the yellow card.").memory
-        memory.remembering.change(kept.id, text="The code of the gate is on the green card.")
+        memory.writer.change(kept.id, text="The code of the gate is on the green card.")
         assert find(memory, "yellow") == []
         assert [each.memory.id for each in find(memory, "gate green")] == [kept.id]
 
@@ -159,7 +159,7 @@ class TestTheIndex:
         assert has_words_index(table, memory.store.database)
         assert {query: [each.memory.id for each in find(memory, query)] for query in queries} == before
         put(memory, "The heliotrope stands in the hall.")
-        found = table.holding(["heliotrop"], 5)
+        found = table.with_any_stem(["heliotrop"], 5)
         assert [row.memory.text for row in found] == ["The heliotrope stands in the hall."]
 
     def test_forgotten_words_leave_it_with_a_purge(self, make_memory: MakeMemory) -> None:
@@ -170,10 +170,10 @@ class TestTheIndex:
         table = memory.store.live()
         assert table is not None
         make_words_index(table, memory.store.database)
-        (row,) = table.holding(["heliotrop"], 5)
+        (row,) = table.with_any_stem(["heliotrop"], 5)
         memory.forget_all([row.memory])
         purge(memory.store)
-        assert table.holding(["heliotrop"], 5) == []
+        assert table.with_any_stem(["heliotrop"], 5) == []
         stats = table.handle.index_stats("stems_idx")
         assert (stats.num_indexed_rows, stats.num_unindexed_rows) == (len(FILLERS), 0)
 
@@ -182,7 +182,7 @@ def test_without_the_embedder_it_goes_by_words_and_says_so(make_memory: MakeMemo
     make_memory().keep("My dentist is called Dr. Novak.")
     broken = FailingProvider("no quota")
     broken.model = HashingProvider.model
-    recalled = make_memory(provider=broken).recalling.find("dentist", 3)
+    recalled = make_memory(provider=broken).searcher.find("dentist", 3)
     assert recalled.mode == "words"
     assert "no quota" in (recalled.warning or "")
     assert recalled.found[0].found_by == ("words",)
@@ -224,9 +224,9 @@ class TestDuplicates:
         ],
     )
     def test_words_have_a_say(self, one: str, other: str, same: bool) -> None:
-        from memslot_memory_lancedb.remembering import says_the_same
+        from memslot_memory_lancedb.memory_writer import is_duplicate
 
-        assert says_the_same(one, other) is same
+        assert is_duplicate(one, other) is same
 
 
 class TestPrompts:

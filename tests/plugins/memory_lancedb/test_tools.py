@@ -86,7 +86,7 @@ class TestStore:
         memory = make_memory(provider=works)
         assert memory.status().counts["waitingForVector"] == 1
         assert memory.search("tea or coffee?").hits[0].snippet == TEA
-        memory.upkeep.wait(30.0)
+        memory.maintenance.wait(30.0)
         assert "waitingForVector" not in memory.status().counts
         assert memory.search("tea or coffee?").mode == "hybrid"
 
@@ -160,9 +160,9 @@ class TestUpdate:
 
         first, second = make_memory(), make_memory()
         was = first.keep(DENTIST).memory
-        second.remembering.change(was.id, text="My dentist moved to Brno.")
+        second.writer.change(was.id, text="My dentist moved to Brno.")
         late = replace(was, text="My dentist moved to Graz.", updated_at=datetime.now(UTC))
-        with pytest.raises(ChangedMeanwhileError, match="changed by somebody else"):
+        with pytest.raises(ChangedMeanwhileError, match="changed by another writer"):
             first.store.replace(late, None, was, first.embedder.identity)
         assert first.store.get(was.id).text == "My dentist moved to Brno."
 

@@ -11,13 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from memslot.testing import FailingProvider, HashingProvider
-from memslot_memory_lancedb.commands.files import read_memories, write_memories
+from memslot_memory_lancedb.commands.transfer import read_memories, write_memories
 from memslot_memory_lancedb.errors import TransferError
-from memslot_memory_lancedb.memories import CATEGORIES, Origin, Remembered
 from memslot_memory_lancedb.memory import LanceMemory
-from memslot_memory_lancedb.transfer.importing import import_memories
-from memslot_memory_lancedb.transfer.jsonl import read_jsonl, write_jsonl
-from memslot_memory_lancedb.transfer.markdown import read_markdown, write_markdown
+from memslot_memory_lancedb.memory_record import CATEGORIES, MemoryRecord, Origin
+from memslot_memory_lancedb.transfer.formats import read_jsonl, read_markdown, write_jsonl, write_markdown
+from memslot_memory_lancedb.transfer.memory_import import import_memories
 
 MakeMemory = Callable[..., LanceMemory]
 
@@ -46,7 +45,7 @@ _tricky = st.lists(
 ).map("\n".join)
 _moment = st.datetimes(datetime(1970, 1, 1), datetime(2200, 1, 1), timezones=st.just(UTC))
 _memories = st.builds(
-    Remembered,
+    MemoryRecord,
     id=st.uuids().map(str),
     text=(_text | _tricky).filter(lambda text: bool(text.strip())),
     category=st.sampled_from(CATEGORIES),
@@ -59,19 +58,21 @@ _lists = st.lists(_memories, max_size=6, unique_by=lambda memory: memory.id)
 
 
 @given(memories=_lists)
-def test_jsonl_loses_nothing(memories: list[Remembered]) -> None:
+def test_jsonl_loses_nothing(memories: list[MemoryRecord]) -> None:
     assert list(read_jsonl("".join(write_jsonl(memories)).split("\n"))) == memories
 
 
 @given(memories=_lists)
-def test_markdown_loses_nothing(memories: list[Remembered]) -> None:
+def test_markdown_loses_nothing(memories: list[MemoryRecord]) -> None:
     assert list(read_markdown("".join(write_markdown(memories)))) == memories
 
 
 @pytest.mark.parametrize("name", ["m.jsonl", "m.md"])
 @settings(max_examples=30, deadline=None)
 @given(memories=_lists)
-def test_a_file_loses_nothing(tmp_path_factory: pytest.TempPathFactory, name: str, memories: list[Remembered]) -> None:
+def test_a_file_loses_nothing(
+    tmp_path_factory: pytest.TempPathFactory, name: str, memories: list[MemoryRecord]
+) -> None:
     file = tmp_path_factory.getbasetemp() / name
     write_memories(memories, file, None)
     assert read_memories(file, None) == memories
@@ -80,7 +81,9 @@ def test_a_file_loses_nothing(tmp_path_factory: pytest.TempPathFactory, name: st
 @pytest.mark.parametrize("name", ["m.jsonl", "m.md"])
 @settings(max_examples=8, deadline=None)
 @given(memories=st.lists(_memories, min_size=1, max_size=6, unique_by=lambda memory: memory.id))
-def test_a_store_loses_nothing(tmp_path_factory: pytest.TempPathFactory, name: str, memories: list[Remembered]) -> None:
+def test_a_store_loses_nothing(
+    tmp_path_factory: pytest.TempPathFactory, name: str, memories: list[MemoryRecord]
+) -> None:
     """In, out, and into another store: the same, but for secrets."""
     from memslot import EmbeddingPipeline, Selection, redact
 
@@ -102,7 +105,7 @@ def test_a_store_loses_nothing(tmp_path_factory: pytest.TempPathFactory, name: s
     second.close()
 
 
-def _sorted(memory: LanceMemory) -> list[Remembered]:
+def _sorted(memory: LanceMemory) -> list[MemoryRecord]:
     table = memory.store.live()
     return sorted(table.scan(), key=lambda each: each.id) if table is not None else []
 
@@ -111,8 +114,8 @@ class TestImport:
     def test_what_is_there_is_named_and_left(self, make_memory: MakeMemory) -> None:
         memory = make_memory()
         kept = memory.keep("An orchid.").memory
-        changed = Remembered("A violin.", id=kept.id)
-        done = import_memories(memory.store, memory.embedder, [kept, Remembered("A lamp.", id="lamp")])
+        changed = MemoryRecord("A violin.", id=kept.id)
+        done = import_memories(memory.store, memory.embedder, [kept, MemoryRecord("A lamp.", id="lamp")])
         assert (done.added, done.unchanged) == (["lamp"], [kept.id])
         done = import_memories(memory.store, memory.embedder, [changed])
         assert done.differing == [kept.id]
@@ -124,19 +127,19 @@ class TestImport:
 
     def test_a_dry_run_changes_nothing(self, make_memory: MakeMemory) -> None:
         memory = make_memory()
-        done = import_memories(memory.store, memory.embedder, [Remembered("A lamp.")], dry_run=True)
+        done = import_memories(memory.store, memory.embedder, [MemoryRecord("A lamp.")], dry_run=True)
         assert len(done.added) == 1
         assert memory.store.live() is None
 
     def test_a_failing_embedder_is_told_and_nothing_is_lost(self, make_memory: MakeMemory) -> None:
         memory = make_memory(provider=FailingProvider("wrong key"))
-        done = import_memories(memory.store, memory.embedder, [Remembered("A lamp stands here.")])
+        done = import_memories(memory.store, memory.embedder, [MemoryRecord("A lamp stands here.")])
         assert "wrong key" in (done.warning or "")
         assert memory.search("lamp").hits
 
     def test_secrets_are_redacted(self, make_memory: MakeMemory) -> None:
         memory = make_memory()
-        import_memories(memory.store, memory.embedder, [Remembered("password: hunter2hunter2", id="x")])
+        import_memories(memory.store, memory.embedder, [MemoryRecord("password: hunter2hunter2", id="x")])
         assert "hunter2" not in memory.store.get("x").text
 
 
@@ -171,6 +174,6 @@ def test_broken_markdown_is_named() -> None:
 
 
 def test_an_exported_file_is_its_owners_only(tmp_path: Path) -> None:
-    write_memories([Remembered("A lamp.")], tmp_path / "out.jsonl", None)
+    write_memories([MemoryRecord("A lamp.")], tmp_path / "out.jsonl", None)
     assert (tmp_path / "out.jsonl").stat().st_mode & 0o077 == 0
     assert json.loads((tmp_path / "out.jsonl").read_text(encoding="utf-8"))["text"] == "A lamp."

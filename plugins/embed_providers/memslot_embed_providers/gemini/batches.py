@@ -1,4 +1,4 @@
-"""Gemini's batch jobs: a file of requests through the Files API, an operation to ask about, a file of results."""
+"""Gemini's batch jobs: requests uploaded through the Files API, an operation to poll, a results file."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from urllib.parse import urlsplit, urlunsplit
 
 from memslot import ProviderError
 
+from memslot_embed_providers.batch_files import Results, read_records, sentence, vector_or_error, write_requests
 from memslot_embed_providers.batch_job import count
-from memslot_embed_providers.failures import message_of
+from memslot_embed_providers.error_mapping import message_of
 from memslot_embed_providers.http import Api
-from memslot_embed_providers.jsonl import Results, parsed, sentence, vector_or_sentence, written
 from memslot_embed_providers.service import Service
 from memslot_embed_providers.vectors import Floats
 
@@ -39,8 +39,8 @@ _STATES: dict[str, Status] = {
 
 
 def upload(api: Api, service: Service, lines: Iterable[Mapping[str, Any]]) -> str:
-    """Put the requests into a file over there, by the resumable protocol; its name is `files/…`."""
-    with written(service, lines, max_bytes=MAX_FILE_BYTES) as file:
+    """Upload the requests by the resumable protocol; returns the name, `files/…`."""
+    with write_requests(service, lines, max_bytes=MAX_FILE_BYTES) as file:
         size = os.fstat(file.fileno()).st_size
         begun = api.headers_of(
             "POST",
@@ -56,7 +56,7 @@ def upload(api: Api, service: Service, lines: Iterable[Mapping[str, Any]]) -> st
         )
         place = begun.get("x-goog-upload-url", "")
         if urlsplit(place)[:2] != urlsplit(service.base_url)[:2]:
-            raise ProviderError(f"{service} wants the file at another address, where the key is not sent")
+            raise ProviderError(f"{service} wants the upload at another address, to which the key is not sent")
         answer = api.call(
             "POST",
             place,
@@ -73,7 +73,7 @@ def upload(api: Api, service: Service, lines: Iterable[Mapping[str, Any]]) -> st
 
 
 def start(api: Api, service: Service, model: str, file_name: str) -> str:
-    """Begin a job; its name is `batches/…`."""
+    """Start a job; returns its name, `batches/…`."""
     body = {"batch": {"displayName": "memslot", "inputConfig": {"fileName": file_name}}}
     url = f"{service.base_url}/models/{model}:asyncBatchEmbedContent"
     answer = api.post(url, body, seconds=CALL_SECONDS)
@@ -81,7 +81,7 @@ def start(api: Api, service: Service, model: str, file_name: str) -> str:
 
 
 def state(api: Api, service: Service, job_id: str) -> BatchState:
-    """How far a job is."""
+    """The state of a job."""
     from memslot import BatchState
 
     job = _job(api, service, job_id)
@@ -94,25 +94,25 @@ def state(api: Api, service: Service, job_id: str) -> BatchState:
     done = count(counts, "successfulRequestCount") + count(counts, "failedRequestCount")
     reason = sentence(service, message_of(job.get("error"))) if status == "failed" else None
     if status == "expired":
-        reason = "the job was not finished within its time"
+        reason = "the job expired before it was finished"
     return BatchState(status=status, done=done, total=count(counts, "requestCount"), reason=reason)
 
 
 def results(api: Api, service: Service, job_id: str, read: Callable[[Any], Floats[float]]) -> Results:
-    """All results of a job that is over; errors come as sentences."""
+    """All results of a finished job; errors are sentences."""
     job = _job(api, service, job_id)
     name = _part(job, "response").get("responsesFile") or _part(_part(job, "metadata"), "output").get("responsesFile")
     if not name:
         return {}
     url = f"{_beside(service, 'download', _name(service, name))}:download?alt=media"
     found: Results = {}
-    for record in parsed(service, api.lines(url, seconds=FILE_SECONDS)):
+    for record in read_records(service, api.lines(url, seconds=FILE_SECONDS)):
         row = _part(record, "response").get("embedding")
         if row is None:
             told = message_of(record.get("error")) or message_of(_part(record, "response"))
             found[str(record.get("key"))] = sentence(service, told)
         else:
-            found[str(record.get("key"))] = vector_or_sentence(service, lambda row=row: read(row))
+            found[str(record.get("key"))] = vector_or_error(service, lambda row=row: read(row))
     return found
 
 
@@ -133,13 +133,13 @@ def _part(tree: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _name(service: Service, name: Any) -> str:
-    """A name from the server or from our own store, fit to stand in an address."""
+    """A file or job id, checked to be safe in a URL."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise ProviderError(f"{service} cannot have a batch job or a file of such a name")
+        raise ProviderError(f"{service} has no batch job or file with such an id")
     return name
 
 
 def _beside(service: Service, kind: str, rest: str) -> str:
-    """Uploads and downloads have the version after them: /upload/v1beta/files."""
+    """Upload and download paths precede the version: /upload/v1beta/files."""
     parts = urlsplit(service.base_url)
     return urlunsplit((parts.scheme, parts.netloc, f"/{kind}{parts.path}/{rest}", "", ""))

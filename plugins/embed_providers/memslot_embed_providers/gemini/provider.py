@@ -9,7 +9,7 @@ from memslot import ProviderError, ProviderOptions
 
 from memslot_embed_providers.gemini import batches
 from memslot_embed_providers.http import Api, room_for
-from memslot_embed_providers.remote import RemoteProvider, sendable
+from memslot_embed_providers.remote_provider import RemoteProvider, sendable
 from memslot_embed_providers.service import describe_service
 from memslot_embed_providers.vectors import Floats, read_list, read_vector
 
@@ -22,7 +22,7 @@ KNOWN_DIMS = {"gemini-embedding-001": 3072}
 
 
 class GeminiProvider(RemoteProvider):
-    """Texts to Google's Gemini API."""
+    """Embeds texts with Google's Gemini API."""
 
     id = "gemini"
     max_input_tokens = 2048
@@ -53,7 +53,7 @@ class GeminiProvider(RemoteProvider):
 
     def _vector(self, row: Any) -> Floats[float]:
         if not isinstance(row, dict):
-            raise ProviderError(f"{self.service} answered without a vector")
+            raise ProviderError(f"{self.service} returned no vector")
         return read_vector(self.service, row.get("values"))
 
     # Batch jobs

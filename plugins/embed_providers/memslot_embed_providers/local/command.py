@@ -1,4 +1,4 @@
-"""`memslot local-model`: get the model now, instead of in the background of a search."""
+"""`memslot local-model`: download the model now, rather than in the background of a search."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from memslot import PluginContext, ProviderError
 
 from memslot_embed_providers.local.download import download
 from memslot_embed_providers.local.gguf import read_model_file
-from memslot_embed_providers.local.source import EXAMPLE, HubFile, cache_folder, parse_model_path
+from memslot_embed_providers.local.model_source import EXAMPLE, HubFile, cache_folder, parse_model_path
 
 
 def make_command(ctx: PluginContext) -> click.Command:
     @click.command(name="local-model")
     @click.argument("model", required=False)
     def command(model: str | None) -> None:
-        """Download MODEL, or the one that memorySearch.local.modelPath names, and print where it is.
+        """Download MODEL (default: memorySearch.local.modelPath) and print its path.
 
         \b
         Examples:
@@ -28,7 +28,7 @@ def make_command(ctx: PluginContext) -> click.Command:
         settings = ctx.memory_search.local
         named = model or settings.model_path
         if not named:
-            raise ProviderError(f"memorySearch.local.modelPath names no model; try: memslot local-model {EXAMPLE}")
+            raise ProviderError(f"memorySearch.local.modelPath is not set; try: memslot local-model {EXAMPLE}")
         source = parse_model_path(named)
         path = source
         if isinstance(source, HubFile):

@@ -1,7 +1,7 @@
-"""Downloads a model with huggingface_hub: resumed, locked, and checked before it is put in place.
+"""Downloads a model with huggingface_hub: resumable, locked, verified, atomic.
 
-Not with `hf_hub_download`, which deletes an unfinished file and compares no digest: a model that downloads in the
-background of short commands would begin anew with each of them.
+Not with `hf_hub_download`, which deletes partial files and checks no digest: a background download during short
+commands would restart with each of them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from urllib.parse import urljoin, urlsplit
 
 from memslot import FileBusyError, ProviderBusyError, ProviderError, extra_install_command, file_lock, make_private_dir
 
-from memslot_embed_providers.local.source import HubFile
+from memslot_embed_providers.local.model_source import HubFile
 
 DEFAULT_ENDPOINT = "https://huggingface.co"
 Progress = Callable[[int, int | None], None]
@@ -34,8 +34,8 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 def download(
     source: HubFile, folder: Path, *, env: Mapping[str, str], logger: logging.Logger, progress: Progress | None = None
 ) -> Path:
-    """Where the file is on this machine, downloaded first if need be."""
-    target = source.place_in(folder)
+    """The file's local path, downloaded if necessary."""
+    target = source.path_in(folder)
     try:
         if not target.is_file():
             make_private_dir(target.parent)
@@ -64,7 +64,7 @@ def _download(
     except ImportError:
         raise ProviderError(f"downloading a model needs huggingface_hub: {extra_install_command('local')}") from None
 
-    # Its own user agent would name the agent that runs it and the version of torch.
+    # Its own user agent would reveal the calling agent and the version of torch.
     headers = {"user-agent": "memslot", "accept-encoding": "identity"}
     if token is not None:
         headers["authorization"] = f"Bearer {token}"
@@ -72,12 +72,12 @@ def _download(
     url = source.address(endpoint)
     part: Path | None = None
     try:
-        with _unlogged():
+        with _silenced_logging():
             found = get_hf_file_metadata(url, token=False, headers=headers, endpoint=endpoint)
             location = urljoin(url, found.location)
             if _origin(location) != _origin(url):
-                headers.pop("authorization", None)  # a signed address of the server that has the bytes
-            # Named after the content: parts of two versions never meet.
+                headers.pop("authorization", None)  # a signed URL of the storage server
+            # Named after the content: parts of two versions never mix.
             part = target.with_name(
                 f"{target.name}.{hashlib.sha256((found.etag or '').encode()).hexdigest()[:16]}.part"
             )
@@ -97,7 +97,7 @@ def _download(
                             headers=headers,
                             expected_size=found.size,
                             displayed_filename=source.name,
-                            tqdm_class=_bar(progress),
+                            tqdm_class=_progress_bar(progress),
                         )
                     break
                 except httpx2.RequestError:
@@ -120,11 +120,11 @@ def _download(
 
 
 def _finish(part: Path, target: Path, source: HubFile, host: str | None, etag: str | None) -> None:
-    """Check the bytes and put them in place in one step."""
+    """Verify the file and move it into place atomically."""
     with part.open("rb+") as file:
         if file.read(4) != b"GGUF":
             part.unlink()
-            raise ProviderError(f"what {host} sends as {source} is not a GGUF file")
+            raise ProviderError(f"{host} did not send a GGUF file for {source}")
         os.fsync(file.fileno())
     digest = _digest_of(part)
     expected = source.sha256 or (etag if etag and _SHA256.fullmatch(etag) else digest)
@@ -138,7 +138,7 @@ def _finish(part: Path, target: Path, source: HubFile, host: str | None, etag: s
 
 
 def _checked(target: Path, source: HubFile) -> Path:
-    """The file, once it is known to be the one that `#sha256=` pins."""
+    """The file, verified against the `#sha256=` pin."""
     if source.sha256 is None:
         return target
     with contextlib.suppress(OSError):
@@ -147,8 +147,7 @@ def _checked(target: Path, source: HubFile) -> Path:
     digest = _digest_of(target)
     if digest != source.sha256:
         raise ProviderError(
-            f'"{target}" is not the file that local.modelPath asks for: its SHA-256 is {digest}; '
-            "delete it to download it again"
+            f'"{target}" is not the file in local.modelPath: its SHA-256 is {digest}; delete it to download it again'
         )
     with contextlib.suppress(OSError):
         _write_digest(target, digest)
@@ -166,12 +165,12 @@ def check_address(address: str) -> None:
 
 
 def usable_token(address: str, env: Mapping[str, str]) -> str | None:
-    """`HF_TOKEN`, unless it would travel unencrypted to another machine."""
+    """`HF_TOKEN`, unless it would be sent unencrypted to another machine."""
     token = env.get("HF_TOKEN", "").strip()
     if not token:
         return None
     if not re.fullmatch(r"[\x21-\x7e]+", token):
-        raise ProviderError("HF_TOKEN has characters that no token has; set it again")
+        raise ProviderError("HF_TOKEN contains invalid characters; set it again")
     parts = urlsplit(address)
     host = parts.hostname or ""
     is_loopback = host == "localhost"
@@ -181,8 +180,8 @@ def usable_token(address: str, env: Mapping[str, str]) -> str | None:
 
 
 @contextlib.contextmanager
-def _unlogged() -> Iterator[None]:
-    """Drop what huggingface_hub and its HTTP client log in this thread: it holds signed addresses."""
+def _silenced_logging() -> Iterator[None]:
+    """Suppress logs of huggingface_hub and its HTTP client in this thread: they contain signed URLs."""
     thread = threading.get_ident()
 
     def is_of_another_thread(record: logging.LogRecord) -> bool:
@@ -198,8 +197,8 @@ def _unlogged() -> Iterator[None]:
             each.removeFilter(is_of_another_thread)
 
 
-def _bar(progress: Progress) -> Any:
-    """A class in tqdm's shape that tells `progress` how far it is."""
+def _progress_bar(progress: Progress) -> Any:
+    """A tqdm-like class that reports to `progress`."""
 
     class Bar:
         def __init__(self, *, total: int | None, initial: int, **kwargs: object) -> None:
@@ -228,25 +227,25 @@ def _refusal(status: int, source: HubFile, host: str | None) -> ProviderError:
         return ProviderError(f"{host} has no {source}; check owner, repository and file name")
     if status in (401, 403):
         return ProviderError(
-            f"{host} does not give {source} to everybody, or has no such repository; "
-            "check its name and set HF_TOKEN to a token that may read it"
+            f"{host} has no such repository, or {source} is restricted; check its name and set HF_TOKEN to a token "
+            "that may read it"
         )
     if status in (408, 425, 429) or status >= 500:
         return ProviderBusyError(f"{source} could not be downloaded: {host} answered {status}; try again later")
-    return ProviderError(f"{host} answered {status} when it was asked for {source}")
+    return ProviderError(f"{host} answered {status} for {source}")
 
 
 def _incomplete(source: HubFile, host: str | None, reason: str, part: Path | None) -> ProviderBusyError:
     size = _size(part) if part is not None else 0
-    kept = f"; {size / 1e6:.1f} MB are kept, and the next try goes on from there" if size else "; try again later"
+    kept = f"; {size / 1e6:.1f} MB are kept, and the next attempt resumes there" if size else "; try again later"
     return ProviderBusyError(f"{source} could not be downloaded from {host} ({reason}){kept}")
 
 
 def _storage_error(error: OSError, folder: Path) -> ProviderError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return ProviderError(
-            f'the disk that holds "{folder}" is full; make room or name another folder with '
-            "memorySearch.local.modelCacheDir; what was downloaded is kept, and the next try goes on from there"
+            f'the disk that holds "{folder}" is full; free some space or set another folder in '
+            "memorySearch.local.modelCacheDir; the partial download is kept and resumed"
         )
     return ProviderError(f'the model cannot be stored in "{folder}": {error.strerror or error}')
 

@@ -1,4 +1,4 @@
-"""The head of a GGUF file, read without llama.cpp: enough to know what it is before native code touches it."""
+"""Reads the header of a GGUF file without llama.cpp, to check it before native code touches it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _POOLING = {1: "mean", 2: "cls", 3: "last"}
 
 @dataclass(frozen=True)
 class ModelFile:
-    """What a GGUF file says of itself."""
+    """Metadata of a GGUF file."""
 
     path: Path
     architecture: str
@@ -30,9 +30,9 @@ class ModelFile:
     context: int
     pooling: str
     fingerprint: str
-    """Differs between any two models: a digest of the size, the head and samples of the weights.
+    """A fingerprint of the model: a digest of the size, the header and samples of the weights.
 
-    The head alone would not do: a model trained further keeps its names, its vocabulary and its shape.
+    The header alone is not enough: a fine-tuned model keeps its names, vocabulary and shape.
     """
 
     @property
@@ -41,7 +41,7 @@ class ModelFile:
 
 
 def read_model_file(path: Path) -> ModelFile:
-    """Read the head; a file that cannot give embeddings is refused with the reason."""
+    """Read the header; raises, with the reason, if the file is not an embedding model."""
     try:
         size = path.stat().st_size
         with path.open("rb") as file:
@@ -51,14 +51,14 @@ def read_model_file(path: Path) -> ModelFile:
                 head = _Head(data)
                 fingerprint = _fingerprint(data, head.end)
     except FileNotFoundError:
-        raise ProviderError(f'there is no file "{path}"; local.modelPath names it') from None
+        raise ProviderError(f'"{path}" does not exist; check local.modelPath') from None
     except OSError as error:
         raise ProviderError(f'"{path}" cannot be read: {error.strerror or error}') from None
     except (struct.error, IndexError, UnicodeDecodeError, _CutOff):
         raise truncated(path) from None
     if head.data_start + head.last_offset >= size and head.tensors:
         raise truncated(path)
-    return _understand(path, head.values, fingerprint)
+    return _parse_head(path, head.values, fingerprint)
 
 
 def _fingerprint(data: mmap.mmap, head_end: int) -> str:
@@ -71,14 +71,14 @@ def _fingerprint(data: mmap.mmap, head_end: int) -> str:
 
 
 def truncated(path: Path) -> ProviderError:
-    return ProviderError(f'"{path}" is cut off or damaged; delete it and get it again')
+    return ProviderError(f'"{path}" is truncated or damaged; delete it and download it again')
 
 
 def not_an_embedding_model(path: Path, why: str) -> ProviderError:
-    return ProviderError(f'"{path}" is not an embedding model: {why}; name another one in local.modelPath')
+    return ProviderError(f'"{path}" is not an embedding model: {why}; set another one in local.modelPath')
 
 
-def _understand(path: Path, values: dict[str, Any], fingerprint: str) -> ModelFile:
+def _parse_head(path: Path, values: dict[str, Any], fingerprint: str) -> ModelFile:
     architecture = values.get("general.architecture")
     if not isinstance(architecture, str) or not architecture:
         raise not_an_embedding_model(path, "it names no architecture")
@@ -86,10 +86,10 @@ def _understand(path: Path, values: dict[str, Any], fingerprint: str) -> ModelFi
     dims = values.get(f"{architecture}.embedding_length_out", dims)
     if not isinstance(dims, int) or dims < 1 or not isinstance(context, int) or context < 1:
         raise not_an_embedding_model(path, f"it ({architecture}) names no vector or context length")
-    # Models that write text have vectors too, but say nothing on how to make one of a whole text.
+    # Generative models have vectors too, but no pooling for a whole text.
     pooling = _POOLING.get(values.get(f"{architecture}.pooling_type", 0))
     if pooling is None:
-        raise not_an_embedding_model(path, f"it ({architecture}) does not say how a text becomes one vector")
+        raise not_an_embedding_model(path, f"it ({architecture}) specifies no pooling")
     return ModelFile(path, architecture, dims, context, pooling, fingerprint)
 
 
@@ -98,14 +98,14 @@ class _CutOff(Exception):
 
 
 class _Head:
-    """Walks over the keys and the list of tensors; keeps scalars and short texts, skips the vocabulary."""
+    """Parses the keys and the tensor list; keeps scalars and short strings, skips the vocabulary."""
 
     def __init__(self, data: mmap.mmap) -> None:
         self._data = data
         self._at = 4
         version = self._take("I")
         if version not in (2, 3):
-            raise ProviderError(f"GGUF version {version} is not known; convert the model anew")
+            raise ProviderError(f"GGUF version {version} is not supported; convert the model again")
         self.tensors, keys = self._take("Q"), self._take("Q")
         if max(self.tensors, keys) > len(data):
             raise _CutOff

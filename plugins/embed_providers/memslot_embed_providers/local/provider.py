@@ -9,9 +9,9 @@ from pathlib import Path
 from memslot import PluginContext, ProviderError, ProviderOptions, extra_install_command, provider_key
 
 from memslot_embed_providers.local.gguf import ModelFile, read_model_file
-from memslot_embed_providers.local.source import EXAMPLE, HubFile, cache_folder, parse_model_path
+from memslot_embed_providers.local.model_source import EXAMPLE, HubFile, cache_folder, parse_model_path
 
-# What the makers of these models trained them to see before a query and before a text.
+# Prefixes these models were trained with, for queries and documents.
 _PROMPTS: Mapping[str, tuple[str, str]] = {
     "gemma-embedding": ("task: search result | query: ", "title: none | text: "),
     "nomic-bert": ("search_query: ", "search_document: "),
@@ -20,25 +20,25 @@ _PROMPTS: Mapping[str, tuple[str, str]] = {
 
 
 class LocalModels:
-    """Finds the model that the options name, and downloads one only for a person who named this provider."""
+    """Finds the configured model; downloads it only if this provider is named in the config."""
 
     def __init__(self, ctx: PluginContext) -> None:
         self._ctx = ctx
 
     def missing(self, options: ProviderOptions) -> str | None:
         if not options.model_path:
-            return f"memorySearch.local.modelPath names no model; set it to a GGUF file or to {EXAMPLE}"
+            return f"memorySearch.local.modelPath is not set; set it to a GGUF file or to {EXAMPLE}"
         try:
             source = parse_model_path(options.model_path)
         except ProviderError as error:
             return str(error)
-        path = source.place_in(self._cache(options)) if isinstance(source, HubFile) else source
+        path = source.path_in(self._cache(options)) if isinstance(source, HubFile) else source
         if not path.is_file():
             if not isinstance(source, HubFile):
-                return f'there is no file "{path}"; memorySearch.local.modelPath names it'
+                return f'"{path}" does not exist; check memorySearch.local.modelPath'
             if not self._is_named():
                 return (
-                    f"{source} is not downloaded yet, and only a provider named in the config may download; "
+                    f"{source} is not downloaded yet, and only a provider named in the config downloads by itself; "
                     "get it with: memslot local-model"
                 )
         if importlib.util.find_spec("llama_cpp") is None:
@@ -48,10 +48,10 @@ class LocalModels:
     def create(self, options: ProviderOptions) -> LocalProvider:
         lack = self.missing(options)
         if lack is not None or not options.model_path:
-            raise ProviderError(lack or "local.modelPath names no model")
+            raise ProviderError(lack or "local.modelPath is not set")
         source = parse_model_path(options.model_path)
         if isinstance(source, HubFile):
-            from memslot_embed_providers.local.background import download_in_background
+            from memslot_embed_providers.local.background_download import download_in_background
 
             path = download_in_background(source, self._cache(options), env=options.env, logger=self._ctx.logger)
         else:
@@ -59,7 +59,7 @@ class LocalModels:
         file = read_model_file(path)
         if options.dimensions not in (None, file.dims):
             raise ProviderError(
-                f"{file.name} has {file.dims} dimensions, and memorySearch.dimensions asks for {options.dimensions}"
+                f"{file.name} has {file.dims} dimensions, but memorySearch.dimensions is {options.dimensions}"
             )
         return LocalProvider(file)
 
@@ -72,7 +72,7 @@ class LocalModels:
 
 
 class LocalProvider:
-    """Any number of threads may use it; they take turns. The model is loaded at the first text."""
+    """Thread-safe; calls are serialized. The model is loaded on first use."""
 
     id = "local"
     max_batch_items = 64
@@ -80,7 +80,7 @@ class LocalProvider:
     batch_timeout = 600.0
 
     def __init__(self, file: ModelFile) -> None:
-        from memslot_embed_providers.local.engine import context_length
+        from memslot_embed_providers.local.llama_engine import context_length
 
         self._file = file
         self._query_prompt, self._text_prompt = _PROMPTS.get(file.architecture, ("", ""))
@@ -97,26 +97,28 @@ class LocalProvider:
         return self._embed(texts, self._text_prompt)
 
     def _embed(self, texts: Sequence[str], prompt: str) -> list[Sequence[float]]:
-        """One vector each; a text without anything but white space gets zeros and is not asked about."""
+        """One vector per text; blank texts get zeros without a call."""
         vectors: list[Sequence[float]] = [[0.0] * self.dims for _ in texts]
         asked = [(number, prompt + _encodable(text)) for number, text in enumerate(texts) if text.strip()]
         if not asked:
             return vectors
-        from memslot_embed_providers.local.engine import load_engine
+        from memslot_embed_providers.local.llama_engine import load_engine
 
         engine = load_engine(self._file)
-        # In parts, so that a query does not wait for a thousand texts.
+        # In batches, so that a query doesn't wait for a thousand texts.
         for start in range(0, len(asked), self.max_batch_items):
             part = asked[start : start + self.max_batch_items]
             for (number, _), vector in zip(part, engine.embed([text for _, text in part]), strict=True):
                 if len(vector) != self.dims:
-                    raise ProviderError(f"{self.model} gave a vector of {len(vector)} numbers, not of {self.dims}")
+                    raise ProviderError(
+                        f"{self.model} returned a vector of {len(vector)} dimensions instead of {self.dims}"
+                    )
                 vectors[number] = vector
         return vectors
 
 
 def _encodable(text: str) -> str:
-    """The text without halves of surrogate pairs, which are no UTF-8."""
+    """The text without lone surrogates, which are not valid UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -8,19 +8,19 @@ from typing import Any
 from memslot import ProviderBusyError, ProviderError, ProviderOptions, ProviderRefusedError
 
 from memslot_embed_providers.http import Api, room_for
-from memslot_embed_providers.ollama.address import server_address
-from memslot_embed_providers.remote import RemoteProvider
+from memslot_embed_providers.ollama import server_address
+from memslot_embed_providers.remote_provider import RemoteProvider
 from memslot_embed_providers.service import describe_service, is_loopback
 from memslot_embed_providers.vectors import Floats, read_list, read_vector
 
 
 class OllamaProvider(RemoteProvider):
-    """Texts to an Ollama server; it needs no key, and documents no limit on items."""
+    """Embeds texts with an Ollama server; no key, and no documented batch limit."""
 
     id = "ollama"
     max_input_tokens = 2048
     max_batch_items = 64
-    # The first request may wait until a model has been read from disk.
+    # The first request may wait for the model to load from disk.
     query_seconds = 300.0
     batch_seconds = 600.0
 
@@ -30,7 +30,7 @@ class OllamaProvider(RemoteProvider):
         super().__init__(service, options.model or "", dimensions=options.dimensions, known_dims=None)
         # Ollama itself asks for no key; a gateway in front of it may.
         headers = {"Authorization": f"Bearer {service.key}"} if service.key else {}
-        # A proxy that is set for the outside world must not get to see what stays on this machine.
+        # Local traffic must not go through a configured proxy.
         self._api = Api(service, headers, use_proxies=not is_loopback(address))
 
     def _ask(self, texts: list[str], *, query: bool) -> list[Floats[float]]:
@@ -48,7 +48,7 @@ class OllamaProvider(RemoteProvider):
         except ProviderRefusedError as error:
             failure = self._explain(error)
         except ProviderBusyError as error:
-            failure = self._explain_silence(error)
+            failure = self._explain_no_answer(error)
         if failure is not None:
             raise failure
         rows = read_list(self.service, answer, "embeddings", len(texts))
@@ -59,7 +59,7 @@ class OllamaProvider(RemoteProvider):
             return error
         return ProviderRefusedError(f"{self.service} has no model {self.model}; get it with: ollama pull {self.model}")
 
-    def _explain_silence(self, error: ProviderBusyError) -> ProviderBusyError:
+    def _explain_no_answer(self, error: ProviderBusyError) -> ProviderBusyError:
         if "cannot be reached" not in str(error):
             return error
         return ProviderBusyError(f"{error}; start it with: ollama serve", retry_after=error.retry_after)

@@ -1,10 +1,10 @@
-"""The provider `openai`: OpenAI, and every server that speaks its embeddings API."""
+"""The provider `openai`: OpenAI and compatible servers."""
 
 from __future__ import annotations
 
 from memslot import EmbeddingProvider, EmbeddingProviderSpec, PluginContext, ProviderOptions, hookimpl
 
-from memslot_embed_providers.service import lacks_key, lacks_package
+from memslot_embed_providers.service import missing_key, missing_package
 
 KEY_NAMES = ("OPENAI_API_KEY",)
 
@@ -15,8 +15,8 @@ def register_embedding_providers(ctx: PluginContext) -> list[EmbeddingProviderSp
 
 
 def missing(options: ProviderOptions) -> str | None:
-    """A server of one's own may work without a key."""
-    return lacks_package("openai", "openai") or (None if options.base_url else lacks_key(options, KEY_NAMES))
+    """A self-hosted server may work without a key."""
+    return missing_package("openai", "openai") or (None if options.base_url else missing_key(options, KEY_NAMES))
 
 
 def create(options: ProviderOptions) -> EmbeddingProvider:

@@ -1,22 +1,71 @@
-"""OpenAI's embeddings and batch jobs, through its own SDK."""
+"""OpenAI's embeddings and batch jobs, through its SDK. It imports the SDK, so import it late."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from memslot import ProviderOptions
+import httpx2
+import openai
+from memslot import ProviderError, ProviderOptions, one_line
 
+from memslot_embed_providers.batch_files import write_requests
 from memslot_embed_providers.batch_job import checked_name, id_of, results_of, state_of
-from memslot_embed_providers.http import room_for
-from memslot_embed_providers.jsonl import written
-from memslot_embed_providers.openai.sdk import Sdk
-from memslot_embed_providers.remote import RemoteProvider, sendable
-from memslot_embed_providers.service import describe_service
+from memslot_embed_providers.error_mapping import error_for_response
+from memslot_embed_providers.http import BoundedClient, Reply, error_for_transport, limits, read_json, room_for
+from memslot_embed_providers.remote_provider import RemoteProvider, sendable
+from memslot_embed_providers.service import Service, describe_service
 from memslot_embed_providers.vectors import Floats, read_rows
 
 if TYPE_CHECKING:
     from memslot import BatchState
+
+_NO_KEY = "none"  # the SDK requires one; a server without keys ignores it
+_SMALL_BYTES = 1024 * 1024
+
+
+class Sdk:
+    """Calls that return JSON or lines; no retries, no redirects, no vector parsing by the SDK."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._client = openai.OpenAI(
+            api_key=service.key or _NO_KEY,
+            base_url=service.base_url,
+            default_headers=dict(service.headers),
+            max_retries=0,  # the host retries, and knows for how long
+            http_client=BoundedClient(),
+        )
+
+    def json(self, opener: Callable[[openai.OpenAI], Any], *, seconds: float, room: int = _SMALL_BYTES) -> Any:
+        """Make a call and parse its response."""
+        with self._open(opener, seconds) as reply:
+            return read_json(self._service, reply.headers, reply.read(room))
+
+    def lines(self, opener: Callable[[openai.OpenAI], Any], *, seconds: float) -> Iterator[str]:
+        """Make a call and stream its response by line."""
+        with self._open(opener, seconds) as reply:
+            yield from reply.lines()
+
+    def _open(self, opener: Callable[[openai.OpenAI], Any], seconds: float) -> Reply:
+        outcome: Any
+        try:
+            outcome = opener(self._client.with_options(timeout=limits(seconds))).__enter__()
+        except openai.APIStatusError as error:
+            answer = error.response
+            outcome = error_for_response(self._service, answer.status_code, answer.headers, answer.text)
+        except openai.APIConnectionError as error:
+            outcome = error_for_transport(self._service, error.__cause__ or httpx2.ReadTimeout("no answer"))
+        except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
+            outcome = error_for_transport(self._service, error)
+        except openai.OpenAIError as error:
+            told = self._service.hide(one_line(str(error)))
+            outcome = ProviderError(f"{self._service} cannot be asked: {told}")
+        # Raised outside the handler, so that the SDK's error, which may contain a key, is not its context.
+        if isinstance(outcome, ProviderError):
+            raise outcome
+        return Reply(self._service, outcome.headers, outcome)
+
 
 DEFAULT_URL = "https://api.openai.com/v1"
 DEFAULT_MODEL = "text-embedding-3-small"
@@ -26,7 +75,7 @@ MAX_FILE_BYTES = 200_000_000
 
 
 class OpenAIProvider(RemoteProvider):
-    """Texts to OpenAI's API, or to any server that speaks it."""
+    """Embeds texts with OpenAI's API or a compatible server."""
 
     id = "openai"
     max_input_tokens = 8191
@@ -56,7 +105,7 @@ class OpenAIProvider(RemoteProvider):
     # Batch jobs
 
     def submit_batch(self, requests: Sequence[tuple[str, str]]) -> str:
-        with written(self.service, self._lines(requests), max_bytes=MAX_FILE_BYTES) as file:
+        with write_requests(self.service, self._lines(requests), max_bytes=MAX_FILE_BYTES) as file:
             upload = ("memslot.jsonl", file, "application/jsonl")
             uploaded = self._sdk.json(
                 lambda sdk: sdk.files.with_streaming_response.create(file=upload, purpose="batch"),

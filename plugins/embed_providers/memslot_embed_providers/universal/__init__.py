@@ -1,4 +1,4 @@
-"""The provider `universal`: meaning in 16 languages without a key, a download or a network."""
+"""The provider `universal`: semantic search in 16 languages without a key, a download or a network."""
 
 from __future__ import annotations
 

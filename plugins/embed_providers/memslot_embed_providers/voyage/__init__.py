@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memslot import EmbeddingProvider, EmbeddingProviderSpec, PluginContext, ProviderOptions, hookimpl
 
-from memslot_embed_providers.service import lacks_key, lacks_package
+from memslot_embed_providers.service import missing_key, missing_package
 
 KEY_NAMES = ("VOYAGE_API_KEY",)
 
@@ -15,7 +15,7 @@ def register_embedding_providers(ctx: PluginContext) -> list[EmbeddingProviderSp
 
 
 def missing(options: ProviderOptions) -> str | None:
-    return lacks_package("httpx2", "voyage") or lacks_key(options, KEY_NAMES)
+    return missing_package("httpx2", "voyage") or missing_key(options, KEY_NAMES)
 
 
 def create(options: ProviderOptions) -> EmbeddingProvider:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from memslot import ProviderOptions
 
+from memslot_embed_providers.batch_files import write_requests
 from memslot_embed_providers.batch_job import checked_name, id_of, results_of, state_of
 from memslot_embed_providers.http import Api, room_for
-from memslot_embed_providers.jsonl import written
-from memslot_embed_providers.remote import RemoteProvider, sendable
+from memslot_embed_providers.remote_provider import RemoteProvider, sendable
 from memslot_embed_providers.service import describe_service
 from memslot_embed_providers.vectors import Floats, read_rows
 
@@ -25,11 +25,11 @@ MAX_FILE_BYTES = 1_000_000_000
 
 
 class VoyageProvider(RemoteProvider):
-    """Texts to Voyage AI's API."""
+    """Embeds texts with Voyage AI's API."""
 
     id = "voyage"
     max_input_tokens = 32_000
-    # A request may also hold 120,000 tokens at most for the larger models; the host's batches are far below that.
+    # Requests to the larger models are limited to 120,000 tokens; the host's batches are far below that.
     max_batch_items = 1000
 
     def __init__(self, options: ProviderOptions, key_names: tuple[str, ...]) -> None:
@@ -57,7 +57,7 @@ class VoyageProvider(RemoteProvider):
 
     def submit_batch(self, requests: Sequence[tuple[str, str]]) -> str:
         lines = ({"custom_id": name, "body": {"input": [sendable(text) or " "]}} for name, text in requests)
-        with written(self.service, lines, max_bytes=MAX_FILE_BYTES) as file:
+        with write_requests(self.service, lines, max_bytes=MAX_FILE_BYTES) as file:
             uploaded = self._api.call(
                 "POST",
                 f"{self.service.base_url}/files",

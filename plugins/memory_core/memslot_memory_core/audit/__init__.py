@@ -1,1 +1,1 @@
-"""Looks over the notes for what should not stay as it is; it reads, and never changes a file."""
+"""The audit of notes: duplicates, secrets, stale entries, unreadable files. It never changes a file."""

@@ -1,4 +1,4 @@
-"""What an audit found: where, what it looks like without secrets, and what to do about it."""
+"""Audit findings: location, redacted excerpt and suggested action."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ SECRET, RECALLED = "secret", "recalled"
 UNREADABLE, TOO_LARGE, LINK = "unreadable", "too-large", "link"
 DUPLICATE, NEAR_DUPLICATE, STALE = "duplicate", "near-duplicate", "stale"
 KINDS = (SECRET, RECALLED, UNREADABLE, TOO_LARGE, LINK, DUPLICATE, NEAR_DUPLICATE, STALE)
-"""All kinds, what matters most first."""
+"""All kinds, most important first."""
 EXCERPT_CHARS = 160
 
 
 class Spot(NamedTuple):
-    """Lines of a note, counted from 1; no lines where it is about the file as a whole."""
+    """Lines of a note, counted from 1; no lines for a finding about the whole file."""
 
     path: str
     start_line: int | None = None
@@ -34,7 +34,7 @@ class Spot(NamedTuple):
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing to look at; `others` are the further places of the same text."""
+    """One finding; `others` are further occurrences of the same text."""
 
     kind: str
     spot: Spot
@@ -54,7 +54,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class AuditReport:
-    """All findings, what matters most first, and how much was looked at."""
+    """All findings, most important first, with the number of notes and passages checked."""
 
     files: int
     passages: int
@@ -74,6 +74,6 @@ class AuditReport:
 
 
 def excerpt_of(lines: Sequence[str]) -> str:
-    """The beginning of some lines in one; they must be lines from which secrets have been taken out."""
+    """The start of some lines as one line; the lines must be redacted already."""
     text = " ".join(" ".join(lines).split())
     return text if len(text) <= EXCERPT_CHARS else text[: EXCERPT_CHARS - 1] + "…"

@@ -1,4 +1,4 @@
-"""Reads the notes for an audit: their lines, and the same lines without secrets, which alone may be shown."""
+"""Reads notes for an audit, as raw lines and as redacted lines; only the latter may be shown."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from memslot_memory_core.sources.text import MAX_BYTES, read_text_file
 
 @dataclass(frozen=True)
 class Note:
-    """A note as it was read; `shown` has as many lines as `lines`."""
+    """A note's raw lines and the same lines redacted (`shown`)."""
 
     path: str
     lines: Sequence[str]
@@ -33,38 +33,38 @@ class Note:
 def read_notes(
     workspace: Path, extra_paths: Sequence[str | ExtraPathLike] = (), max_bytes: int = MAX_BYTES
 ) -> tuple[list[Note], list[Finding]]:
-    """Every note that can be read, and what is wrong with files and folders as such. Transcripts are no notes."""
+    """Every readable note, and findings about files and folders. Transcripts don't count."""
     found = discover(workspace, extra_paths=extra_paths)
     notes: list[Note] = []
     findings = [
-        Finding(UNREADABLE, Spot("."), problem, "correct the settings or the rights, or leave it out on purpose")
+        Finding(UNREADABLE, Spot("."), problem, "fix the settings or the permissions, or exclude it")
         for problem in found.problems
     ]
     for path in find_links(workspace, extra_paths):
-        action = "put the real file here, or add the place it leads to to memorySearch.extraPaths"
-        findings.append(Finding(LINK, Spot(path), "a link; what is behind it is not indexed", action))
+        action = "replace it by the real file, or add its target to memorySearch.extraPaths"
+        findings.append(Finding(LINK, Spot(path), "a symbolic link; its target is not indexed", action))
     for file in found.files:
         try:
             document = read_text_file(file, max_bytes)
         except OSError as error:
             reason = f"cannot be read: {error.strerror or error}"
-            findings.append(Finding(UNREADABLE, Spot(file.path), reason, "correct the file's rights or its owner"))
+            findings.append(Finding(UNREADABLE, Spot(file.path), reason, "fix the file's permissions or owner"))
             continue
         if document is None:
             continue  # gone since the folder was listed
         if document.replaced:
-            reason = f"{document.replaced} bytes are no text in UTF-8"
+            reason = f"{document.replaced} bytes are not valid UTF-8"
             findings.append(Finding(UNREADABLE, Spot(file.path), reason, "save it as UTF-8"))
         if document.truncated:
-            reason = f"{file.size:,} bytes, of which only the first {max_bytes:,} are indexed"
-            findings.append(Finding(TOO_LARGE, Spot(file.path), reason, "divide it into smaller notes"))
+            reason = f"{file.size:,} bytes; only the first {max_bytes:,} are indexed"
+            findings.append(Finding(TOO_LARGE, Spot(file.path), reason, "split it into smaller notes"))
         shown, secrets = hide_secrets(document.lines)
         notes.append(Note(file.path, document.lines, shown, secrets))
     return notes, findings
 
 
 def hide_secrets(lines: Sequence[str]) -> tuple[Sequence[str], list[tuple[int, int]]]:
-    """The lines without their secrets, and the first and last line of each secret, counted from 1."""
+    """The redacted lines, and the first and last line of each secret, counted from 1."""
     text = "\n".join(lines)
     spans: list[tuple[int, int]] = []
     at, line = 0, 1
@@ -77,7 +77,7 @@ def hide_secrets(lines: Sequence[str]) -> tuple[Sequence[str], list[tuple[int, i
 
 
 def find_links(workspace: Path, extra_paths: Sequence[str | ExtraPathLike]) -> list[str]:
-    """Paths of links to Markdown files and to folders where a real one would be indexed; the index only counts them."""
+    """Links to Markdown files and folders that would be indexed if they were real; the index only counts them."""
     found: dict[str, None] = {}
     for root in find_roots(workspace, extra_paths).roots:
         if root.only is None:
@@ -90,7 +90,7 @@ def _find_links_below(root: Root, folder: str, shown: str, states: States | None
         with os.scandir(folder) as listing:
             entries = sorted(listing, key=lambda entry: entry.name)
     except OSError:
-        return  # told by those who look for files
+        return  # reported by file discovery
     for entry in entries:
         reached = root.glob.after(states, entry.name) if root.glob and states is not None else None
         if entry.name in SKIPPED_FOLDERS or (root.glob and not reached):

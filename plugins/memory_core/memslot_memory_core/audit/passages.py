@@ -1,4 +1,4 @@
-"""Cuts a note into what a person would call one item: a paragraph, a list item, a block of code."""
+"""Splits a note into passages: paragraphs, list items, code blocks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MARKUP = str.maketrans("", "", "*_`~>#")
 
 
 class Passage(NamedTuple):
-    """An item of a note: its lines, counted from 1, and its text without the list marker."""
+    """A passage: its lines, counted from 1, and its text without the list marker."""
 
     start_line: int
     end_line: int
@@ -24,14 +24,14 @@ class Passage(NamedTuple):
 
     @property
     def key(self) -> str:
-        """What two passages that say the same have in common: no markup, no case, no spacing, no final stop."""
+        """The text without markup, case, spacing and final period, to compare passages by."""
         if self.is_code:
             return self.text
         return " ".join(self.text.translate(_MARKUP).split()).casefold().rstrip(".,;:!。！；")
 
 
 def passages_of(lines: Sequence[str]) -> Iterator[Passage]:
-    """The passages of a note in their order; headings, rules and front matter are none."""
+    """The passages of a note in order, without headings, rules and front matter."""
     begin, at = None, _after_front_matter(lines)
     while at < len(lines):
         line = lines[at]
@@ -67,7 +67,7 @@ def _after_front_matter(lines: Sequence[str]) -> int:
 
 
 def _end_of_code(lines: Sequence[str], begin: int, fence: str) -> int:
-    """The line after the block's end: the next fence of the same kind that is at least as long, or the note's end."""
+    """The line after the code block, which ends at a fence at least as long, or with the note."""
     for at in range(begin + 1, len(lines)):
         closing = lines[at].strip()
         if closing.startswith(fence) and not closing.strip(fence[0]):

@@ -1,4 +1,4 @@
-"""The audit itself: reads all notes once and asks every question that was asked for."""
+"""Runs the audit: reads all notes once and applies the requested checks."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 
 from memslot import strip_recalled
 
+from memslot_memory_core.audit.duplicates import Occurrence, find_duplicates, find_near_duplicates
 from memslot_memory_core.audit.findings import (
     DUPLICATE,
     KINDS,
@@ -22,7 +23,6 @@ from memslot_memory_core.audit.findings import (
 )
 from memslot_memory_core.audit.notes import Note, read_notes
 from memslot_memory_core.audit.passages import passages_of
-from memslot_memory_core.audit.repeats import Place, find_duplicates, find_near_duplicates
 from memslot_memory_core.audit.stale import find_stale
 from memslot_memory_core.sources.roots import ExtraPathLike
 
@@ -39,37 +39,37 @@ def audit(
     stale_days: int = STALE_DAYS,
     today: date | None = None,
 ) -> AuditReport:
-    """Look over all notes of a workspace; nothing is written, and no secret is in what comes back."""
+    """Audit all notes of a workspace. Nothing is written, and the report contains no secrets."""
     today = today or date.today()
     notes, findings = read_notes(workspace, extra_paths)
-    places = [Place(note, passage) for note in notes for passage in passages_of(note.lines)]
+    occurrences = [Occurrence(note, passage) for note in notes for passage in passages_of(note.lines)]
     for note in notes:
         findings += _secrets(note)
         findings += _recalled(note)
         findings += find_stale(note, stale_days, today) if STALE in kinds else ()
-    repeats: dict[str, Callable[[list[Place]], list[Finding]]] = {
+    repeats: dict[str, Callable[[list[Occurrence]], list[Finding]]] = {
         DUPLICATE: find_duplicates,
         NEAR_DUPLICATE: find_near_duplicates,
     }
     for kind, find in repeats.items():
-        findings += find(places) if kind in kinds else []
+        findings += find(occurrences) if kind in kinds else []
     wanted = [finding for finding in findings if finding.kind in kinds]
     wanted.sort(key=lambda each: (KINDS.index(each.kind), each.spot.path, each.spot.start_line or 0))
-    return AuditReport(len(notes), len(places), wanted)
+    return AuditReport(len(notes), len(occurrences), wanted)
 
 
 def _secrets(note: Note) -> Iterator[Finding]:
-    action = "take it out and change it: agents get it redacted, the file holds it in plain text"
+    action = "remove and rotate it: agents see it redacted, but the file holds it in plain text"
     for start, end in note.secrets:
         yield Finding(SECRET, Spot(note.path, start, end), note.excerpt(start, end), action)
 
 
 def _recalled(note: Note) -> Iterator[Finding]:
-    """Blocks that were recalled into a prompt and then pasted; a tag that is only spoken of stands in backticks."""
+    """Recalled blocks pasted into a note. A tag in backticks is a mention, not a block."""
     text = "\n".join(note.lines)
     if strip_recalled(text) == text:
         return
-    action = "delete the block: it repeats what stands elsewhere, and would be recalled again"
+    action = "delete the block: it duplicates other notes and would be recalled again"
     at = 0
     while (begin := _BLOCK.search(text, at)) is not None:
         end = _BLOCK_END.search(text, begin.end())

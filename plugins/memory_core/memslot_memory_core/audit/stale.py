@@ -1,4 +1,4 @@
-"""Finds what time has passed by: open tasks in old daily notes, and terms that have run out."""
+"""Stale entries: open tasks in old daily notes, and deadlines that have passed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from memslot_memory_core.sources.dates import date_of_note
 
 _OPEN = re.compile(r"\s*(?:>\s*)*(?:[-*+]|\d{1,9}[.)])\s+\[ \]\s+\S|(?<!\w)(?:TODO|FIXME)(?!\w)")
 _DONE = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s+\[[xX]\]|.*~~")
-# Only words that set an end. "Before", "since" and "on" tell of the past as often as of the future.
+# Only words that set a deadline. "Before", "since" and "on" refer to the past as often as to the future.
 _TERM = re.compile(
     r"(?:(?<!\w)(?:until|till|til|through|by|due(?:\s+(?:on|by|date))?|deadline(?:\s+is)?|expires?(?:\s+on)?|"
     r"valid\s+(?:until|to|through)|ends?(?:\s+on)?|bis(?:\s+zum)?|fällig(?:\s+am)?|läuft\s+ab(?:\s+am)?|"
@@ -39,10 +39,10 @@ _DATE = re.compile(
 
 
 def find_stale(note: Note, stale_days: int, today: date) -> Iterator[Finding]:
-    """One finding for an old daily note with open tasks; one for each term of an evergreen note that has run out."""
+    """One finding per old daily note with open tasks, and one per expired deadline in an evergreen note."""
     written = date_of_note(note.path)
     if written is None:
-        yield from _terms_that_ran_out(note, today)
+        yield from _expired_terms(note, today)
     elif (today - written).days > stale_days:
         yield from _open_tasks(note)
 
@@ -51,19 +51,19 @@ def _open_tasks(note: Note) -> Iterator[Finding]:
     lines = [number for number, line in enumerate(note.lines, 1) if _OPEN.search(line) and not _DONE.match(line)]
     if lines:
         many = "an open task" if len(lines) == 1 else f"{len(lines)} open tasks"
-        action = f"{many} in an old note: do it, move it to where it is seen, or tick it off"
+        action = f"{many} in an old note: do it, move it to a current note, or tick it off"
         others = tuple(Spot(note.path, line, line) for line in lines[1:])
         yield Finding(STALE, Spot(note.path, lines[0], lines[0]), note.excerpt(lines[0], lines[0]), action, others)
 
 
-def _terms_that_ran_out(note: Note, today: date) -> Iterator[Finding]:
+def _expired_terms(note: Note, today: date) -> Iterator[Finding]:
     for number, line in enumerate(note.lines, 1):
         if "20" not in line or _DONE.match(line):
             continue
         ends = list(_terms(line))
-        # A line that names a later term as well was brought up to date.
+        # A line that also names a later date has been updated.
         if ends and max(ends) < today:
-            action = f"ended on {max(ends).isoformat()}: bring it up to date, or move it to a daily note"
+            action = f"ended on {max(ends).isoformat()}: update it, or move it to a daily note"
             yield Finding(STALE, Spot(note.path, number, number), note.excerpt(number, number), action)
 
 

@@ -1,4 +1,4 @@
-"""The commands of memory-core: `memslot memory …`."""
+"""The `memslot memory` command group."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from memslot_memory_core.commands.transfer import make_export_command, make_impo
 
 
 def add_commands(cli: click.Group, ctx: PluginContext) -> None:
-    """Put the commands of one agent's memory into the command line."""
+    """Add the `memory` group to the command line."""
 
     @click.group(name="memory")
     def group() -> None:

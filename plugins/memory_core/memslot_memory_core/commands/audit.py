@@ -13,20 +13,22 @@ _MOST_OTHERS = 3
 
 def make_audit_command(ctx: PluginContext) -> click.Command:
     @click.command()
-    @click.option("--kind", "kinds", type=click.Choice(KINDS), multiple=True, help="Only this kind; may be repeated.")
+    @click.option(
+        "--kind", "kinds", type=click.Choice(KINDS), multiple=True, help="Report only this kind; may be repeated."
+    )
     @click.option(
         "--stale-days",
         type=click.IntRange(0, 36_500),
         default=180,
         show_default=True,
-        help="Open tasks in daily notes older than this are stale.",
+        help="Days after which open tasks in a daily note count as stale.",
     )
-    @click.option("--strict", is_flag=True, help="Exit with 1 when something was found.")
+    @click.option("--strict", is_flag=True, help="Exit with 1 if anything was found.")
     @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
     def audit(kinds: tuple[str, ...], stale_days: int, strict: bool, as_json: bool) -> None:
-        """Look over the notes for duplicates, secrets, stale tasks and what cannot be indexed.
+        """Check the notes for duplicates, secrets, stale tasks and files that can't be indexed.
 
-        Nothing is changed, and secrets are shown redacted.
+        Changes nothing. Secrets are shown redacted.
 
         \b
         Examples:
@@ -34,9 +36,11 @@ def make_audit_command(ctx: PluginContext) -> click.Command:
           memslot memory audit --kind secret --kind recalled --strict
           memslot memory audit --json | jq -r '.findings[] | [.kind, .path, .startLine] | @tsv'
         """
-        from memslot_memory_core.audit.scan import audit as look_over
+        from memslot_memory_core.audit.scan import audit as check_health
 
-        report = look_over(ctx.workspace, search_settings(ctx).extra_paths, kinds=kinds or KINDS, stale_days=stale_days)
+        report = check_health(
+            ctx.workspace, search_settings(ctx).extra_paths, kinds=kinds or KINDS, stale_days=stale_days
+        )
         if as_json:
             print_json({"workspace": str(ctx.workspace), "staleDays": stale_days, **report.to_json()})
         else:
@@ -48,13 +52,13 @@ def make_audit_command(ctx: PluginContext) -> click.Command:
 
 
 def _print(report: AuditReport) -> None:
-    looked_at = f"{report.files} notes with {report.passages} passages"
+    checked = f"{report.files} notes with {report.passages} passages"
     if not report.findings:
-        say_done(f"nothing to mend in {looked_at}")
+        say_done(f"no findings in {checked}")
         return
     print_table(("kind", "where", "excerpt", "what to do"), map(_row, report.findings))
     counts = ", ".join(f"{count} {kind}" for kind, count in report.counts.items() if count)
-    click.echo(f"{counts}; looked at {looked_at}", err=True)
+    click.echo(f"{counts}; checked {checked}", err=True)
 
 
 def _row(finding: Finding) -> tuple[str, str, str, str]:

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from memslot import MemoryHit, MemorySearchOutcome
 
 DEPTHS = (1, 3, 6)
-_FORM = '{"question": "...", "path": "memory/x.md", "line": 3}, where line may be left out'
+_FORM = '{"question": "...", "path": "memory/x.md", "line": 3}, where line is optional'
 _MOST_BAD_LINES = 5
 
 
 @dataclass(frozen=True)
 class _Question:
-    """A question, and where its answer stands; without a line anywhere in the file."""
+    """A question and the file, and optionally the line, that answers it."""
 
     text: str
     path: str
@@ -44,8 +44,8 @@ class _Question:
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """What a question found: `rank` is the place of the first right result, if there is one."""
+class _Result:
+    """The outcome of a question; `rank` is the rank of the first correct result, if any."""
 
     question: _Question
     rank: int | None
@@ -82,14 +82,14 @@ def make_eval_command(ctx: PluginContext) -> click.Command:
         type=click.IntRange(1, 50),
         default=3,
         show_default=True,
-        help="A question is missed when no right result is among the first so many.",
+        help="Count a question as missed without a correct result among the first K.",
     )
     @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
     def evaluate(file: Path, depth: int, as_json: bool) -> None:
-        """Ask the questions of FILE (- is stdin) and show how often the right note comes first, and which were missed.
+        """Run the questions in FILE (- for stdin) and show how often the right note ranks first, and which are missed.
 
-        FILE has a JSON object on each line: a question, the path of the note that answers it as a search shows it,
-        and the line in it if only that line is right. To judge another embedder, ask before and after the change.
+        FILE is JSON Lines: a question, the path of the note that answers it (as search prints it) and, optionally, the
+        line. To compare embedders, run it before and after the change.
 
         \b
         Examples:
@@ -101,13 +101,13 @@ def make_eval_command(ctx: PluginContext) -> click.Command:
         for sentence in bad[:_MOST_BAD_LINES]:
             say_warning(clean_lines(sentence))
         if len(bad) > _MOST_BAD_LINES:
-            say_warning(f"{len(bad) - _MOST_BAD_LINES} more lines cannot be used")
+            say_warning(f"{len(bad) - _MOST_BAD_LINES} more lines are invalid")
         if not questions:
-            raise click.ClickException(f"there is no question in {file}; each line is {_FORM}")
+            raise click.ClickException(f"{file} contains no questions; each line is {_FORM}")
         backend = backend_of(ctx)
         outcomes = _search_all(backend, questions, max(depth, *DEPTHS))
         asked = [_judge(backend, question, each) for question, each in zip(questions, outcomes, strict=True)]
-        _warn_of_lacks(outcomes)
+        _warn_if_degraded(outcomes)
         if as_json:
             _print_json(asked, depth, outcomes[0], bad)
         else:
@@ -119,7 +119,7 @@ def make_eval_command(ctx: PluginContext) -> click.Command:
 
 
 def _read_questions(file: Path) -> tuple[list[_Question], list[str]]:
-    """The questions of a file, and a sentence for each line that is none."""
+    """The questions of a file, and an error message per invalid line."""
     try:
         data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
         text = data.decode("utf-8-sig")
@@ -150,12 +150,12 @@ def _parse(line: str) -> _Question:
             raise ValueError(f'has no "{key}"')
     number = row.get("line")
     if number is not None and (isinstance(number, bool) or not isinstance(number, int) or number < 1):
-        raise ValueError('has a "line" that is not a number from 1 on')
+        raise ValueError('has a "line" that is not a positive integer')
     return _Question(row["question"], PurePosixPath(row["path"]).as_posix(), number)
 
 
 def _search_all(backend: Backend, questions: Sequence[_Question], wanted: int) -> list[MemorySearchOutcome]:
-    """The outcome of each question, all on the same index: changes on disk are taken up before the first."""
+    """Search for every question on the same index, synced once before the first."""
     outcomes: list[MemorySearchOutcome] = []
     for question in _with_bar(questions):
         seconds = 0.0 if outcomes else FRESH_SECONDS
@@ -167,7 +167,7 @@ def _search_all(backend: Backend, questions: Sequence[_Question], wanted: int) -
 
 
 def _with_bar(questions: Sequence[_Question]) -> Iterator[_Question]:
-    """The questions, with a bar on a terminal."""
+    """The questions, with a progress bar on a terminal."""
     if not sys.stderr.isatty():
         yield from questions
         return
@@ -175,23 +175,23 @@ def _with_bar(questions: Sequence[_Question]) -> Iterator[_Question]:
         yield from bar
 
 
-def _judge(backend: Backend, question: _Question, outcome: MemorySearchOutcome) -> _Asked:
+def _judge(backend: Backend, question: _Question, outcome: MemorySearchOutcome) -> _Result:
     hits = outcome.hits
     rank = next((place for place, hit in enumerate(hits, 1) if question.is_answered_by(hit)), None)
     first = hits[0] if hits else None
-    return _Asked(question, rank, first, rank is not None or _is_indexed(backend, question))
+    return _Result(question, rank, first, rank is not None or _is_indexed(backend, question))
 
 
 def _is_indexed(backend: Backend, question: _Question) -> bool:
-    """Whether there is such a place at all: a path with a typing error can't be found."""
+    """Whether the expected path and line are indexed at all; the path may contain a typo."""
     try:
         return bool(backend.read(question.path, start_line=question.line or 1, max_lines=1).lines)
     except MemslotError:
         return False
 
 
-def _warn_of_lacks(outcomes: Sequence[MemorySearchOutcome]) -> None:
-    """Tell what kept a change on disk from being searched, and a question from being searched by meaning; once each."""
+def _warn_if_degraded(outcomes: Sequence[MemorySearchOutcome]) -> None:
+    """Warn, once each, about a stale index and about searches without vectors."""
     stale = next((each.stale for each in outcomes if each.stale), None)
     lack = next((each.warning for each in outcomes if each.mode == "keywords" and each.hits and each.warning), None)
     for sentence in (stale, lack):
@@ -199,7 +199,7 @@ def _warn_of_lacks(outcomes: Sequence[MemorySearchOutcome]) -> None:
             say_warning(clean_lines(sentence))
 
 
-def _print(asked: Sequence[_Asked], depth: int, outcome: MemorySearchOutcome) -> None:
+def _print(asked: Sequence[_Result], depth: int, outcome: MemorySearchOutcome) -> None:
     missed = [each for each in asked if not each.is_found(depth)]
     if missed:
         print_table(("missed", "expected", "came first instead"), map(_row, missed))
@@ -209,7 +209,7 @@ def _print(asked: Sequence[_Asked], depth: int, outcome: MemorySearchOutcome) ->
     say_done(f"{shares}; {count}, {len(missed)} missed; mode {outcome.mode}{clean_lines(embedder)}")
 
 
-def _row(asked: _Asked) -> tuple[str, str, str]:
+def _row(asked: _Result) -> tuple[str, str, str]:
     expected = asked.question.place
     if not asked.is_indexed:
         expected += " (not in the memory)"
@@ -218,7 +218,7 @@ def _row(asked: _Asked) -> tuple[str, str, str]:
     return asked.question.text, expected, asked.first.citation if asked.first else "nothing"
 
 
-def _print_json(asked: Sequence[_Asked], depth: int, outcome: MemorySearchOutcome, bad: Sequence[str]) -> None:
+def _print_json(asked: Sequence[_Result], depth: int, outcome: MemorySearchOutcome, bad: Sequence[str]) -> None:
     print_json(
         {
             "questions": len(asked),
@@ -237,5 +237,5 @@ def _depths(depth: int) -> list[int]:
     return sorted({*DEPTHS, depth})
 
 
-def _share(asked: Sequence[_Asked], depth: int) -> float:
+def _share(asked: Sequence[_Result], depth: int) -> float:
     return sum(each.is_found(depth) for each in asked) / len(asked)

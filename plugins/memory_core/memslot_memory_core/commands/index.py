@@ -14,18 +14,18 @@ from memslot_memory_core.backend import Backend, backend_of
 from memslot_memory_core.index.report import SyncProgress, SyncReport
 
 _WAIT_SECONDS = 600.0
-_LOOK_SECONDS = 0.5
+_RESCAN_SECONDS = 0.5
 
 
 def make_index_command(ctx: PluginContext) -> click.Command:
     @click.command()
-    @click.option("--force", is_flag=True, help="Build the index anew, beside the old one; embeddings are kept.")
-    @click.option("--watch", is_flag=True, help="Stay, and index what changes, until Ctrl-C.")
+    @click.option("--force", is_flag=True, help="Rebuild the index; cached embeddings are reused.")
+    @click.option("--watch", is_flag=True, help="Keep running and index changes until Ctrl-C.")
     @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
     def index(force: bool, watch: bool, as_json: bool) -> None:
-        """Bring the index up to date with the notes and transcripts on disk.
+        """Update the index from the notes and transcripts on disk.
 
-        Only what changed is read and embedded. Searches go on meanwhile.
+        Only changed files are read and embedded. Searches keep working meanwhile.
 
         \b
         Examples:
@@ -35,16 +35,16 @@ def make_index_command(ctx: PluginContext) -> click.Command:
         """
         if not ctx.workspace.is_dir():
             raise click.ClickException(
-                f"there is no workspace {ctx.workspace}, so nothing was indexed; run: memslot init"
+                f"the workspace {ctx.workspace} does not exist, nothing to index; run: memslot init"
             )
         backend = backend_of(ctx)
         with _progress_bar() as show:
             report = backend.sync(force=force, progress=show, wait_seconds=_WAIT_SECONDS)
         _print_report(report, as_json)
-        # The first index of all is built without being built anew, and leaves nothing as it was.
+        # The first index is always built, so nothing was left as it was.
         was_spared = force and not report.rebuilt and (report.unchanged > 0 or report.mismatch is not None)
         if was_spared:
-            say_warning("the index was not built anew")
+            say_warning("the index was not rebuilt")
         if watch:
             _watch(backend, report)
         elif not report.complete or was_spared:
@@ -63,15 +63,15 @@ def _print_report(report: SyncReport, as_json: bool) -> None:
     for problem in report.problems:
         say_warning(clean_lines(problem))
     if report.mismatch is not None:
-        say_warning("build it with: memslot memory index --force")
+        say_warning("rebuild it with: memslot memory index --force")
 
 
 def _watch(backend: Backend, seen: SyncReport) -> None:
-    """Print each sync that changed something; `seen` is the one that was printed already."""
-    click.echo(f"{backend.start_watching()}; Ctrl-C ends it.", err=True)
+    """Print each sync that changed something; `seen` was printed already."""
+    click.echo(f"{backend.start_watching()}; press Ctrl-C to stop.", err=True)
     with contextlib.suppress(KeyboardInterrupt):
         while True:
-            time.sleep(_LOOK_SECONDS)
+            time.sleep(_RESCAN_SECONDS)
             last = backend.last_sync()
             if last is None or last is seen:
                 continue
@@ -85,7 +85,7 @@ def _watch(backend: Backend, seen: SyncReport) -> None:
 
 @contextlib.contextmanager
 def _progress_bar() -> Iterator[Callable[[SyncProgress], None] | None]:
-    """A bar on a terminal, and nothing where the output is read by a program."""
+    """A progress bar on a terminal, nothing otherwise."""
     if not sys.stderr.isatty():
         yield None
         return

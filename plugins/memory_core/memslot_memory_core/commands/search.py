@@ -6,27 +6,31 @@ import click
 from memslot import MemorySearchOutcome, PluginContext, Session, clean_lines, print_json, print_table
 
 from memslot_memory_core.backend import backend_of
-from memslot_memory_core.outcome import does_cite, hit_lines, outcome_json
-from memslot_memory_core.reading import MAX_LINES, text_json
+from memslot_memory_core.note_reader import MAX_LINES, lines_json
 from memslot_memory_core.search.explain import explain_table
+from memslot_memory_core.search_output import cites_sources, hit_lines, outcome_json
 from memslot_memory_core.settings import memory_settings
 
 FRESH_SECONDS = 5.0
-"""A command takes up changes on disk for so long before it searches: nobody is waiting in the background for it."""
+"""How long a command may sync before it searches: it has no background thread to do it later."""
 
 
 def make_search_command(ctx: PluginContext) -> click.Command:
     @click.command()
     @click.argument("query")
-    @click.option("-n", "--max-results", type=click.IntRange(1, 200), help="How many; the config's number unless told.")
-    @click.option("--min-score", type=click.FloatRange(0, 1), help="Leave out what scores less.")
-    @click.option("--explain", is_flag=True, help="Show how each score came about, and what fell out and why.")
-    @click.option("--no-sync", is_flag=True, help="Search the index as it is, without a look at the disk.")
+    @click.option(
+        "-n", "--max-results", type=click.IntRange(1, 200), help="Maximum number of results (default: from the config)."
+    )
+    @click.option("--min-score", type=click.FloatRange(0, 1), help="Minimum score of a result.")
+    @click.option(
+        "--explain", is_flag=True, help="Show how each score was computed, and which results were dropped and why."
+    )
+    @click.option("--no-sync", is_flag=True, help="Search the index as it is, without syncing first.")
     @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
     def search(
         query: str, max_results: int | None, min_score: float | None, explain: bool, no_sync: bool, as_json: bool
     ) -> None:
-        """Find passages that answer QUERY, by meaning and by word, best first.
+        """Search notes and transcripts for QUERY, by meaning and by keyword; best match first.
 
         \b
         Examples:
@@ -42,7 +46,7 @@ def make_search_command(ctx: PluginContext) -> click.Command:
             fresh_seconds=0.0 if no_sync else FRESH_SECONDS,
         )
         if as_json:
-            cites = does_cite(memory_settings(ctx).citations, Session(ctx.agent_id))
+            cites = cites_sources(memory_settings(ctx).citations, Session(ctx.agent_id))
             print_json(outcome_json(outcome, cites=cites, footer=False))
         else:
             _print_outcome(outcome)
@@ -59,7 +63,7 @@ def make_get_command(ctx: PluginContext) -> click.Command:
     @click.option("--lines", type=click.IntRange(1, MAX_LINES), default=200, help="How many.", show_default=True)
     @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
     def get(path: str, from_line: int, lines: int, as_json: bool) -> None:
-        """Print lines of an indexed file; PATH is as a search shows it.
+        """Print lines of an indexed file; PATH is as printed by search.
 
         \b
         Examples:
@@ -68,16 +72,16 @@ def make_get_command(ctx: PluginContext) -> click.Command:
         """
         part = backend_of(ctx).read(path, start_line=from_line, max_lines=lines)
         if as_json:
-            print_json(text_json(part))
+            print_json(lines_json(part))
             return
         if not part.lines:
             raise click.ClickException(
-                f'there is nothing to read in "{clean_lines(path)}" from line {from_line} on; '
-                "only indexed files can be read, by the path that a search shows"
+                f'nothing to read in "{clean_lines(path)}" from line {from_line} on; '
+                "only indexed files can be read, by the path that search prints"
             )
         click.echo(clean_lines(part.text))
         if part.next_line is not None:
-            click.echo(f"There is more: --from {part.next_line}", err=True)
+            click.echo(f"More lines follow: --from {part.next_line}", err=True)
 
     return get
 

@@ -9,15 +9,15 @@ import click
 from memslot import MemoryStatus, PluginContext, clean_lines, print_json, print_pairs
 
 from memslot_memory_core.backend import backend_of
-from memslot_memory_core.outcome import age, counted
+from memslot_memory_core.search_output import age, pluralize
 
 
 def make_status_command(ctx: PluginContext) -> click.Command:
     @click.command()
-    @click.option("--deep", is_flag=True, help="Also read the whole index and try the embedding provider.")
+    @click.option("--deep", is_flag=True, help="Also check the whole index and call the embedding provider.")
     @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
     def status(deep: bool, as_json: bool) -> None:
-        """Say what is indexed, how fresh it is, and what is wrong with it.
+        """Show what is indexed, how fresh it is, and any problems.
 
         \b
         Examples:
@@ -61,7 +61,7 @@ def _builtin_pairs(counts: Mapping[str, int], details: Mapping[str, Any]) -> lis
 
 
 def _qmd_pairs(now: MemoryStatus) -> list[tuple[str, str]]:
-    """What QMD says of itself, and below it what answers in its place, where something does."""
+    """QMD's own status and, during an outage, that of its fallback."""
     details = now.details
     collections = (f"{each['name']} ({each['root']}, {each['pattern']})" for each in details.get("collections", ()))
     fallback: dict[str, Any] = details.get("fallback") or {}
@@ -86,10 +86,10 @@ def _print_remarks(now: MemoryStatus) -> None:
 
 
 def _files(count: int, links: int) -> str:
-    return f"{count}; {counted(links, 'link')} not followed" if links else str(count)
+    return f"{count}; {pluralize(links, 'link')} not followed" if links else str(count)
 
 
 def _synced(moment: float | None, changed: int) -> str:
     if moment is None:
         return "never; run: memslot memory index"
-    return f"{age(moment)}; {counted(changed, 'file')} changed since" if changed else age(moment)
+    return f"{age(moment)}; {pluralize(changed, 'file')} changed since" if changed else age(moment)

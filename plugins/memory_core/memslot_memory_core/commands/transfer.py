@@ -22,14 +22,14 @@ from memslot import (
     say_warning,
 )
 
-from memslot_memory_core.backend import backend_of, place_of
+from memslot_memory_core.backend import backend_of, location_of
 from memslot_memory_core.settings import search_settings
 
 if TYPE_CHECKING:
     from memslot_memory_core.index.report import SyncReport
     from memslot_memory_core.transfer.archive_export import ExportReport
     from memslot_memory_core.transfer.archive_import import ImportReport
-    from memslot_memory_core.transfer.item import Item, Unusable
+    from memslot_memory_core.transfer.item import Item, UnusableItem
 
 _SYNC_WAIT_SECONDS = 60.0
 
@@ -38,12 +38,12 @@ def make_export_command(ctx: PluginContext) -> click.Command:
     @click.command()
     @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True))
     @click.option("--sessions", is_flag=True, help="Transcripts, too.")
-    @click.option("--overwrite", is_flag=True, help="Replace FILE if it is there.")
-    @click.option("--json", "as_json", is_flag=True, help="Print JSON about what was written.")
+    @click.option("--overwrite", is_flag=True, help="Replace FILE if it exists.")
+    @click.option("--json", "as_json", is_flag=True, help="Print a JSON report.")
     def export(file: Path, sessions: bool, overwrite: bool, as_json: bool) -> None:
-        """Write the notes into FILE, byte for byte: a .zip, a .jsonl, or - for JSON Lines on stdout.
+        """Export the notes, byte for byte, to a .zip or .jsonl FILE, or to stdout (-) as JSON Lines.
 
-        Nothing is redacted. To see which secrets would go along: memslot memory audit --kind secret
+        Nothing is redacted; list secrets first with: memslot memory audit --kind secret
 
         \b
         Examples:
@@ -55,21 +55,21 @@ def make_export_command(ctx: PluginContext) -> click.Command:
         from memslot_memory_core.transfer.archive_export import new_file
 
         settings = search_settings(ctx)
-        place = place_of(ctx, settings)
+        location = location_of(ctx, settings)
         to_stdout = str(file) == "-"
         layout: Any = "jsonl" if to_stdout else file.suffix.lower().removeprefix(".")
         if layout not in ("zip", "jsonl"):
-            raise click.UsageError(f'"{file}" must end with .zip or .jsonl, or be - for stdout')
+            raise click.UsageError(f'"{file}" must end in .zip or .jsonl, or be - for stdout')
         if to_stdout and as_json:
-            raise click.UsageError("--json tells about a FILE; stdout has the notes already")
+            raise click.UsageError("--json needs a FILE; stdout is taken by the notes")
         with _stdout() if to_stdout else new_file(file, overwrite=overwrite) as stream:
             report = write_export(
                 stream,
                 layout,
-                place.workspace,
+                location.workspace,
                 extra_paths=settings.extra_paths,
-                sessions_dir=place.sessions_dir if sessions else None,
-                agent=place.agent_id,
+                sessions_dir=location.sessions_dir if sessions else None,
+                agent=location.agent_id,
                 exportedAt=datetime.now(UTC).isoformat(timespec="seconds"),
             )
             stream.flush()
@@ -92,8 +92,8 @@ def _print_export(report: ExportReport, file: Path, to_stdout: bool, as_json: bo
         say_done(f"{report.files} files, {report.size:,} bytes, written to {file}")
     if report.outside:
         say_warning(
-            f"{len(report.outside)} notes of extraPaths are outside the workspace and were left out: "
-            "copy their folders, and name them in the other config"
+            f"{len(report.outside)} notes in extraPaths outside the workspace were not exported: copy their folders, "
+            "and add them to the other config"
         )
     for problem in report.problems:
         say_warning(clean_lines(problem))
@@ -102,14 +102,14 @@ def _print_export(report: ExportReport, file: Path, to_stdout: bool, as_json: bo
 def make_import_command(ctx: PluginContext) -> click.Command:
     @click.command("import")
     @click.argument("file", type=click.Path(path_type=Path, exists=True, allow_dash=True))
-    @click.option("--overwrite", is_flag=True, help="Replace notes that differ; the old ones stay as NAME.bak-N.")
-    @click.option("--dry-run", is_flag=True, help="Say what would happen, and write nothing.")
+    @click.option("--overwrite", is_flag=True, help="Replace notes that differ; the old ones are kept as NAME.bak-N.")
+    @click.option("--dry-run", is_flag=True, help="Show what would be imported, without writing anything.")
     @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
     def import_(file: Path, overwrite: bool, dry_run: bool, as_json: bool) -> None:
-        """Take in notes from FILE: a .zip or .jsonl of an export, any zip or folder of Markdown, or - for stdin.
+        """Import notes from FILE: an exported .zip or .jsonl, any zip or folder of Markdown, or - for stdin.
 
-        What is there already with the same text is skipped. A note of the same name with another text is left alone,
-        and the command exits with 1. What would not be found in its own place goes below memory/.
+        Identical notes are skipped. A note whose name exists with other text is not touched, and the command exits with
+        1. Paths that would not be indexed are moved below memory/.
 
         \b
         Examples:
@@ -120,9 +120,11 @@ def make_import_command(ctx: PluginContext) -> click.Command:
         from memslot_memory_core.transfer.archive_import import Target, ignores_case, import_items
 
         settings = search_settings(ctx)
-        place = place_of(ctx, settings)
-        _refuse_own_folder(file, place.workspace)
-        target = Target(place.workspace, place.sessions_dir, settings.extra_paths, ignores_case(place.workspace))
+        location = location_of(ctx, settings)
+        _refuse_own_folder(file, location.workspace)
+        target = Target(
+            location.workspace, location.sessions_dir, settings.extra_paths, ignores_case(location.workspace)
+        )
         with _one_import_at_a_time(ctx), _opened(file) as items:
             report = import_items(items, target, overwrite=overwrite, dry_run=dry_run)
         synced, problem = _sync(ctx) if report.changed and not dry_run else (None, None)
@@ -140,8 +142,8 @@ def make_import_command(ctx: PluginContext) -> click.Command:
 
 
 @contextlib.contextmanager
-def _opened(file: Path) -> Iterator[Iterator[Item | Unusable]]:
-    """The files of an archive, whatever its form."""
+def _opened(file: Path) -> Iterator[Iterator[Item | UnusableItem]]:
+    """The files of an archive, whatever its format."""
     from memslot_memory_core.transfer.folders import read_folder
     from memslot_memory_core.transfer.json_lines import read_json_lines
     from memslot_memory_core.transfer.zip_files import read_zip
@@ -158,7 +160,7 @@ def _opened(file: Path) -> Iterator[Iterator[Item | Unusable]]:
                 yield read_zip(file)
                 return
             if file.suffix.lower() not in (".jsonl", ".ndjson", ".json"):
-                raise MemslotError(f"{file} is neither a zip, nor a .jsonl, nor a folder; put notes into a folder")
+                raise MemslotError(f"{file} is not a zip, a .jsonl or a folder; put single notes into a folder")
             stream.seek(0)
             yield read_json_lines(stream, str(file))
     except OSError as error:
@@ -166,14 +168,14 @@ def _opened(file: Path) -> Iterator[Iterator[Item | Unusable]]:
 
 
 def _refuse_own_folder(file: Path, workspace: Path) -> None:
-    """A folder that is a part of the memory, or has it inside, would be copied into itself."""
+    """Refuse a folder inside the workspace, or around it: it would be copied into itself."""
     if str(file) == "-" or not file.is_dir():
         return
     ours, theirs = workspace.resolve(), file.resolve()
     if ours == theirs or ours in theirs.parents or theirs in ours.parents:
         raise MemslotError(
-            f"{file} and the workspace {workspace} lie in each other; to index notes where they are, add their folder "
-            "to memorySearch.extraPaths"
+            f"{file} and the workspace {workspace} overlap; to index notes in place, add their folder to "
+            "memorySearch.extraPaths"
         )
 
 
@@ -183,15 +185,15 @@ def _one_import_at_a_time(ctx: PluginContext) -> Iterator[None]:
         with file_lock(ctx.state_dir() / f"import-{ctx.agent_id}.lock"):
             yield
     except FileBusyError:
-        raise MemslotError("another import is under way; try again when it is through") from None
+        raise MemslotError("another import is running; try again when it is done") from None
 
 
 def _sync(ctx: PluginContext) -> tuple[SyncReport | None, str | None]:
-    """Index what came in; the files are in whether that works or not."""
+    """Index the imported files; they are imported even if this fails."""
     try:
         report = backend_of(ctx).sync(wait_seconds=_SYNC_WAIT_SECONDS)
     except MemslotError as error:
-        return None, f"the files are in, and will be indexed later: {error}"
+        return None, f"the files are imported, but not indexed yet: {error}"
     return report, "; ".join(report.problems) or None
 
 
@@ -204,6 +206,8 @@ def _print_import(report: ImportReport, dry_run: bool, synced: SyncReport | None
     indexed = "" if synced is None else f"; {synced.indexed} files indexed"
     say_done(f"{'would be: ' if dry_run else ''}{counts or 'nothing to import'}{indexed}")
     if report.of("conflict"):
-        say_warning("what differs was left alone; to replace it and keep the old as NAME.bak-N, add --overwrite")
+        say_warning(
+            "notes that differ were not replaced; use --overwrite to replace them and keep the old ones as NAME.bak-N"
+        )
     if report.of("refused"):
-        say_warning("some files were refused; see above why")
+        say_warning("some files were refused, see above")

@@ -1,1 +1,1 @@
-"""The index: what was read from disk, in SQLite."""
+"""The SQLite index of notes and transcripts."""

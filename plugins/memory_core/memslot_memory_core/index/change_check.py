@@ -1,4 +1,4 @@
-"""Tells whether the index is as the disk is, by reading alone: most looks before a search find nothing to do."""
+"""A read-only check for changes: most syncs before a search have nothing to do."""
 
 from __future__ import annotations
 
@@ -9,56 +9,56 @@ import apsw
 
 from memslot_memory_core.index import generation as generations
 from memslot_memory_core.index.connection import IndexFault
-from memslot_memory_core.index.facts import Facts
 from memslot_memory_core.index.identity import Identity
-from memslot_memory_core.index.report import LOOK, Look, SyncReport
+from memslot_memory_core.index.index_metadata import IndexMetadata
+from memslot_memory_core.index.report import DISK_SCAN, DiskScan, SyncReport
 
 if TYPE_CHECKING:
     from memslot_memory_core.index.embeddings import Embedder
-    from memslot_memory_core.index.preparing import Sources
+    from memslot_memory_core.index.memory_sources import Sources
     from memslot_memory_core.index.store import IndexFile, Snapshot
 
 _RECENT_SECONDS = 3600.0
-"""An index that was not synced for so long gets a whole sync, which writes down when it was."""
+"""An older index gets a full sync, which updates synced_at."""
 
 
 def report_unchanged(index: IndexFile, sources: Sources, embedder: Embedder) -> SyncReport | None:
-    """What a sync would report where it would change nothing; None where it must run to find out."""
+    """The report of a sync that would change nothing; None if the sync has to run."""
     started = time.monotonic()
-    looked_at = time.time()
+    scanned_at = time.time()
     try:
         with index.snapshot() as snapshot:
-            if snapshot is None or not _is_settled(snapshot, sources.identity_of(embedder.pipeline), looked_at):
+            if snapshot is None or not _is_settled(snapshot, sources.identity_of(embedder.pipeline), scanned_at):
                 return None
             db, tables = snapshot.db, snapshot.generation.tables
             if embedder.pipeline is not None and _lacks_vectors(snapshot):
                 return None
             found = sources.discover()
-            look = Look(found.skipped_links, found.doubles, found.problems)
-            if found.problems or Facts(db).read(LOOK) != {**look.to_json(), "complete": True}:
+            scan = DiskScan(found.skipped_links, found.doubles, found.problems)
+            if found.problems or IndexMetadata(db).read(DISK_SCAN) != {**scan.to_json(), "complete": True}:
                 return None
             rows = set(db.execute(f"SELECT source, path, stamp FROM {tables.files}"))
             if rows != {(file.source, file.path, file.stamp) for file in found.files}:
                 return None
     except (apsw.Error, IndexFault, OSError):
-        return None  # the sync finds out, and repairs what can be repaired
+        return None  # the sync will report it, and repair what it can
     return SyncReport(
         unchanged=len(rows),
         problems=[embedder.absent] if embedder.absent else [],
         seconds=time.monotonic() - started,
-        looked_at=looked_at,
-        look=look,
+        scanned_at=scanned_at,
+        scan=scan,
     )
 
 
 def _is_settled(snapshot: Snapshot, wanted: Identity, now: float) -> bool:
-    """Whether the last sync was complete, of these settings and not long ago."""
+    """Whether the last sync was complete, recent and made with these settings."""
     db, live = snapshot.db, snapshot.generation
     if live.synced_at is None or not 0 <= now - live.synced_at < _RECENT_SECONDS:
         return False
     if generations.find(db, "building") is not None or Identity.from_json(live.identity) != wanted:
         return False
-    return not Facts(db).problems()
+    return not IndexMetadata(db).problems()
 
 
 def _lacks_vectors(snapshot: Snapshot) -> bool:

@@ -1,6 +1,6 @@
-"""Vectors by the text they stand for: each once, whichever chunk or generation needs it.
+"""The embedding cache: vectors by the hash of their text, shared by all chunks and generations.
 
-This is the embedding cache, and it is where the index finds its vectors; one that a chunk uses is never dropped.
+The index reads its vectors from here; a vector in use is never pruned.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import apsw
 from memslot import ProviderBusyError, ProviderError, ProviderRefusedError
 
-from memslot_memory_core.index.facts import Facts
 from memslot_memory_core.index.generation import Tables
+from memslot_memory_core.index.index_metadata import IndexMetadata
 from memslot_memory_core.index.part_vectors import from_bytes, part_hash, to_bytes
 from memslot_memory_core.index.schema import transaction
 
@@ -29,23 +29,23 @@ if TYPE_CHECKING:
 
     Row = numpy.ndarray[tuple[int], numpy.dtype[numpy.float32]]
 
-NO_DIRECTION = b""
-"""Stands for a text that its provider finds nothing in: it is not asked again, and never compared."""
+EMPTY_VECTOR = b""
+"""Stored for a text whose vector is all zeros: it is not embedded again, and never compared."""
 MAX_BATCH_TEXTS = 50_000
 _AT_ONCE = 500
 _MOST_FAILURES = 24
-"""As many requests may fail before a provider counts as one that takes nothing; ten find one text among 512."""
+"""Failed requests before giving up on a provider; bisecting 512 texts for a bad one takes ten."""
 _WORTH_COUNTING = 10_000
 _COUNTED = "embeddings_counted"
-"""The fact that holds how many vectors there were, and the id of the newest then."""
+"""Metadata key: the number of vectors, and the newest id at that time."""
 _NEWEST = "SELECT coalesce(max(id), 0) FROM embeddings"
 _USE_COUNTS_AFTER = 3600
-"""Seconds: a use is written down only if the last one is older, so that reading does not become writing."""
+"""Seconds: used_at is updated only if it is older, so that reads don't become writes."""
 
 
 @dataclass(frozen=True)
 class BatchApi:
-    """How a provider's batch API is used; `folder` remembers jobs that a program which was killed left behind."""
+    """How to use a provider's batch API; `folder` records jobs, so that a killed process can resume them."""
 
     folder: Path
     concurrency: int
@@ -56,21 +56,21 @@ class BatchApi:
 
 @dataclass(frozen=True)
 class Embedder:
-    """Who makes vectors now: nobody, or a pipeline whose use is free or may cost money."""
+    """The embedding pipeline for a sync, if any, and whether using it is free."""
 
     pipeline: EmbeddingPipeline | None = None
     free: bool = True
     absent: str | None = None
-    """Why there is nobody, where somebody was asked for."""
+    """Why there is no pipeline although one is configured."""
     batch: BatchApi | None = None
     is_fallback: bool = False
-    """Whether another provider was asked for and could not be had."""
+    """Whether this is a fallback for the configured provider."""
 
     @property
-    def at_once(self) -> int:
-        """Chunks worth gathering before any are embedded: requests should be full, a job of a batch API fuller still.
+    def batch_size(self) -> int:
+        """How many chunks to collect per embedding call: enough to fill a request, or a batch job.
 
-        Who embeds on this machine has no requests, and vectors are found the sooner.
+        A local provider has no requests to fill, and small batches are searchable sooner.
         """
         if self.batch is not None:
             return MAX_BATCH_TEXTS
@@ -78,11 +78,11 @@ class Embedder:
 
     @property
     def knows_blanks(self) -> bool:
-        """Whether a row of zeros means that there is nothing in a text, and not that its job is still running."""
+        """Whether a row of zeros means an empty text rather than an unfinished batch job."""
         return self.batch is None or self.batch.wait
 
     def embed(self, texts: Sequence[str], cancelled: Callable[[], bool]) -> Iterable[Row]:
-        """One row for each text, kept in the cache as it comes."""
+        """Embed texts, one row each; rows are cached as they arrive."""
         assert self.pipeline is not None
         if self.batch is None:
             return self.pipeline.embed_documents(texts, cancelled=cancelled)
@@ -101,19 +101,19 @@ class Embedder:
 
 
 class EmbeddingStore:
-    """An embedding cache inside the index file, for as long as a writer has it open."""
+    """The embedding cache in the index file, while a writer has it open."""
 
     def __init__(self) -> None:
         self._db: apsw.Connection | None = None
         self._is_compact = False
 
     def attach(self, db: apsw.Connection | None) -> None:
-        """Work on this connection, which is not inside a transaction while texts are embedded; None: on nothing."""
+        """Use this connection, which must not be in a transaction during embedding; None detaches."""
         self._db = db
 
     @contextmanager
     def compact(self) -> Iterator[None]:
-        """Meanwhile, keep one byte a number, in a space of its own: for parts of chunks, which are many."""
+        """Within this context, store int8 vectors in a separate space: for parts of chunks, which are many."""
         self._is_compact = True
         try:
             yield
@@ -164,17 +164,17 @@ class EmbeddingStore:
 
 
 class RefusedTextError(ProviderError):
-    """The provider took all texts but some, and would not take those next time, either."""
+    """The provider refused some texts for good, and accepted the others."""
 
 
 def compact_space(space: tuple[str, str, str]) -> tuple[str, str, str]:
-    """The space of a provider's vectors of one byte a number."""
+    """The space of a provider's int8 vectors."""
     provider, model, key = space
     return provider, model, f"{key}:parts"
 
 
 def space_number(db: apsw.Connection, provider: str, model: str, key: str) -> int:
-    """The number of those vectors that can be compared with each other; a new one where there are none yet."""
+    """The id of a vector space, created if missing."""
     number = known_space(db, provider, model, key)
     if number is None:
         db.execute("INSERT OR IGNORE INTO spaces (provider, model, key) VALUES (?, ?, ?)", (provider, model, key))
@@ -184,7 +184,7 @@ def space_number(db: apsw.Connection, provider: str, model: str, key: str) -> in
 
 
 def known_space(db: apsw.Connection, provider: str, model: str, key: str) -> int | None:
-    """The same, for who only looks: None where there are none yet."""
+    """The id of a vector space, or None."""
     found: int | None = db.execute(
         "SELECT id FROM spaces WHERE provider = ? AND model = ? AND key = ?", (provider, model, key)
     ).get
@@ -192,7 +192,7 @@ def known_space(db: apsw.Connection, provider: str, model: str, key: str) -> int
 
 
 def vector_ids(db: apsw.Connection, space: int, hashes: Sequence[bytes]) -> dict[bytes, int]:
-    """Those of the texts that have a vector, or are known to have none, and its id."""
+    """Embedding ids by text hash, for texts that are embedded or known to be empty."""
     found: dict[bytes, int] = {}
     for start in range(0, len(hashes), _AT_ONCE):
         part = hashes[start : start + _AT_ONCE]
@@ -205,8 +205,8 @@ def vector_ids(db: apsw.Connection, space: int, hashes: Sequence[bytes]) -> dict
     return found
 
 
-def note_use(db: apsw.Connection, ids: Iterable[int]) -> None:
-    """Remember that these vectors were needed now; inside the caller's transaction."""
+def record_use(db: apsw.Connection, ids: Iterable[int]) -> None:
+    """Update used_at of these vectors; inside the caller's transaction."""
     now = int(time.time())
     db.executemany(
         "UPDATE embeddings SET used_at = ? WHERE id = ? AND used_at < ?",
@@ -214,22 +214,21 @@ def note_use(db: apsw.Connection, ids: Iterable[int]) -> None:
     )
 
 
-def note_no_direction(db: apsw.Connection, space: int, hashes: Iterable[bytes]) -> None:
-    """Remember texts that came back without a vector; inside the caller's transaction."""
+def record_empty(db: apsw.Connection, space: int, hashes: Iterable[bytes]) -> None:
+    """Record texts whose vector is all zeros; inside the caller's transaction."""
     now = int(time.time())
     db.executemany(
         "INSERT OR IGNORE INTO embeddings (space_id, text_hash, vector, used_at) VALUES (?, ?, ?, ?)",
-        [(space, text_hash, NO_DIRECTION, now) for text_hash in hashes],
+        [(space, text_hash, EMPTY_VECTOR, now) for text_hash in hashes],
     )
 
 
 def embed_missing(
     embedder: Embedder, db: apsw.Connection, space: int, texts: Mapping[bytes, str], cancelled: Callable[[], bool]
 ) -> None:
-    """Embed texts, by their hash; every finished batch is kept at once. Raises what the pipeline raises.
+    """Embed texts and cache every finished batch. Raises what the pipeline raises.
 
-    A text that the provider will not take does not keep the others from their vectors: its error is raised when all
-    others are done, unless there are many of its kind.
+    A refused text doesn't stop the others: its error is raised once they are done, unless there are many.
     """
     waiting, failures = [texts], 0
     refusal: ProviderError | None = None
@@ -267,11 +266,11 @@ def _embed_all(
     blank = [text_hash for text_hash, row in zip(texts, rows, strict=True) if EmbeddingPipeline.is_zero(row)]
     if blank:
         with transaction(db):
-            note_no_direction(db, space, blank)
+            record_empty(db, space, blank)
 
 
 def background_of(db: apsw.Connection, identity: Identity) -> Background | None:
-    """The vectors of the background for the provider of an index, if they were made."""
+    """The background vectors for an index's provider, if they were embedded."""
     if identity.space is None or identity.dims is None:
         return None
     from memslot.retrieval import Background
@@ -282,7 +281,7 @@ def background_of(db: apsw.Connection, identity: Identity) -> Background | None:
 
 
 def has_background(db: apsw.Connection, identity: Identity) -> bool:
-    """Whether the background need not be embedded for the provider of an index; reads no more than its version."""
+    """Whether the background vectors are up to date; reads only their version."""
     if identity.space is None:
         return True
     from memslot.retrieval import background_version
@@ -295,9 +294,9 @@ def has_background(db: apsw.Connection, identity: Identity) -> bool:
 def embed_background(
     embedder: Embedder, store: EmbeddingStore, db: apsw.Connection, identity: Identity, cancelled: Callable[[], bool]
 ) -> Background:
-    """Have the background embedded, once for each provider. Raises what `embed_missing` raises.
+    """Embed the background sentences once per provider. Raises what `embed_missing` raises.
 
-    Texts that the provider refuses are left out, as long as it takes most of them.
+    Refused texts are skipped, as long as most are accepted.
     """
     import numpy
     from memslot.retrieval import Background, background_texts
@@ -310,7 +309,7 @@ def embed_background(
     missing = {text_hash: text for text_hash, text in texts.items() if text_hash not in known}
     try:
         with store.compact():
-            # Not by a batch API: nothing can be searched by meaning until they are there.
+            # Not through the batch API: vector search is impossible without them.
             embed_missing(replace(embedder, batch=None), db, space, missing, cancelled)
     except RefusedTextError:
         if len(vector_ids(db, space, list(texts))) <= len(texts) // 2:
@@ -323,7 +322,9 @@ def embed_background(
             vectors[place] = from_bytes([blob])[0]
     background = Background.from_vectors(vectors)
     if not len(background.statements) or not len(background.questions):
-        raise RefusedTextError("meanings cannot be compared: the provider finds nothing in everyday sentences")
+        raise RefusedTextError(
+            "vector search is impossible: the provider returned all-zero vectors for ordinary sentences"
+        )
     with transaction(db):
         number = space_number(db, *identity.space)
         db.execute("UPDATE spaces SET background = ? WHERE id = ?", (background.to_bytes(), number))
@@ -331,15 +332,15 @@ def embed_background(
 
 
 def prune(db: apsw.Connection, generations: Sequence[int], keep: int) -> int:
-    """Drop vectors that no chunk uses, oldest use first, until `keep` are left of all; tells how many went."""
+    """Delete unused vectors, least recently used first, down to `keep` in all; returns how many."""
     count = _count(db)
     surplus = count - keep
     if surplus <= 0:
         return 0
     if keep and count > _WORTH_COUNTING:
-        # To look for the unused ones takes as long as there are vectors: not after each edit for a handful of them.
-        counted = "SELECT coalesce(sum(vectors + turn_vectors + part_vectors), 0) FROM generations"
-        used = int(db.execute(counted).get)
+        # Finding unused vectors scans all of them: not worth it after each edit.
+        pluralize = "SELECT coalesce(sum(vectors + turn_vectors + part_vectors), 0) FROM generations"
+        used = int(db.execute(pluralize).get)
         if min(surplus, count - used) < count // 50:
             return 0
     users = [
@@ -356,24 +357,24 @@ def prune(db: apsw.Connection, generations: Sequence[int], keep: int) -> int:
             (surplus,),
         )
         gone = db.changes()
-        _note_count(db)
+        _record_count(db)
         return gone
 
 
 def _count(db: apsw.Connection) -> int:
-    """How many vectors there are, which takes no time.
+    """The number of vectors, without a table scan.
 
-    They are counted once. From then on ids tell: each new vector has the next one, and none goes but in `prune`.
+    They are counted once; after that the newest id tells, since only `prune` deletes any.
     """
-    counted = Facts(db).read(_COUNTED)
-    if counted is None:
+    pluralize = IndexMetadata(db).read(_COUNTED)
+    if pluralize is None:
         with transaction(db):
-            counted = _note_count(db)
-    count, newest = counted
+            pluralize = _record_count(db)
+    count, newest = pluralize
     return int(count + db.execute(_NEWEST).get - newest)
 
 
-def _note_count(db: apsw.Connection) -> list[int]:
-    counted = [int(db.execute("SELECT count(*) FROM embeddings").get), int(db.execute(_NEWEST).get)]
-    Facts(db).write(_COUNTED, counted)
-    return counted
+def _record_count(db: apsw.Connection) -> list[int]:
+    pluralize = [int(db.execute("SELECT count(*) FROM embeddings").get), int(db.execute(_NEWEST).get)]
+    IndexMetadata(db).write(_COUNTED, pluralize)
+    return pluralize

@@ -1,4 +1,4 @@
-"""Reads a file from disk and makes it ready for the index: chunks, the user's lines, where to go on next time."""
+"""Turns a file on disk into rows for the index: chunks, user lines and a resume point."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from memslot import redact_lines
 
-from memslot_memory_core.index.preparing import UNSETTLED, IndexedFile, Unchanged
-from memslot_memory_core.index.writing import Piece, Prepared
+from memslot_memory_core.index.file_writer import Piece, PreparedFile
+from memslot_memory_core.index.memory_sources import UNSETTLED, IndexedFile, Unchanged
 from memslot_memory_core.sources.chunking import Chunk, chunk_lines
 from memslot_memory_core.sources.dates import time_of_note
 from memslot_memory_core.sources.text import read_text_file
@@ -25,19 +25,19 @@ _TICK_SECONDS, _COARSE_TICK_SECONDS = 0.05, 2.5
 
 def prepare_note(
     file: SourceFile, known: IndexedFile | None, settings: SearchSettings
-) -> Sequence[Prepared] | Unchanged | None:
-    """The note's content; `Unchanged` where it says what the index knows, None when it is gone."""
+) -> Sequence[PreparedFile] | Unchanged | None:
+    """Prepare a note; `Unchanged` if its content is indexed already, None if it is gone."""
     document = read_text_file(file)
     if document is None:
         return None
     stamp = _settled(document.stamp)
     if known is not None and known.hash == document.hash:
         return Unchanged(stamp)
-    # Neither the index nor a provider is to hold a key; a later cut could not tell half of one.
+    # Redact before chunking: half a secret can't be recognized.
     chunks = chunk_lines(redact_lines(document.lines), None, **_chunking(settings))
     remarks = [f"{document.replaced} undecodable bytes were replaced"] if document.replaced else []
     if document.truncated:
-        remarks.append("it is too large, only its first 64 MB are indexed")
+        remarks.append("too large, only the first 64 MB are indexed")
     written = time_of_note(file.path)
     pieces = [_piece(chunk, written, has_parts=True) for chunk in chunks]
     return [_prepared(file, stamp, document.hash, pieces, remark="; ".join(remarks) or None)]
@@ -45,10 +45,10 @@ def prepare_note(
 
 def prepare_transcript(
     file: SourceFile, known: IndexedFile | None, settings: SearchSettings
-) -> Sequence[Prepared] | Unchanged | None:
-    """What a transcript says beyond what the index knows, in one or more parts; None when it is gone."""
+) -> Sequence[PreparedFile] | Unchanged | None:
+    """Prepare a transcript's new messages, in one or more parts; None if it is gone."""
     resume = None if known is None else Resume.from_text(known.resume)
-    parts: list[Prepared] = []
+    parts: list[PreparedFile] = []
     while True:
         transcript = read_transcript(file, resume=resume)
         if transcript is None:
@@ -87,8 +87,8 @@ def _prepared(
     from_line: int = 1,
     resume: str | None = None,
     remark: str | None = None,
-) -> Prepared:
-    return Prepared(
+) -> PreparedFile:
+    return PreparedFile(
         source=file.source,
         path=file.path,
         stamp=stamp,
@@ -113,9 +113,9 @@ def _turn(line: int, text: str) -> Piece:
 
 
 def _settled(stamp: str, now: Callable[[], float] = time.time) -> str:
-    """The stamp, marked where the next change could hide behind it: clocks of file systems tick, some slowly."""
+    """The stamp, marked as unsettled if a further change could go unnoticed within the clock's resolution."""
     _, *times = stamp.split(":")[:3]
-    # A time far ahead, as after the clock was set back, hides nothing: what is written now gets the time of now.
+    # A time far in the future, as after a clock change, is safe: new writes get the current time.
     return stamp + UNSETTLED if any(_is_now(int(each), now()) for each in times) else stamp
 
 

@@ -1,4 +1,4 @@
-"""A generation: one complete set of an index's tables. A rebuild fills the next one while this one serves."""
+"""A generation: one complete set of index tables. A rebuild fills the next one while this one serves."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Tables:
 
 @dataclass(frozen=True)
 class Generation:
-    """A row of `generations`: what it was built for, how it is searched, and how much is in it."""
+    """A row of `generations`: its identity, vector engine and row counts."""
 
     number: int
     state: State
@@ -74,11 +74,11 @@ class Generation:
     part_vectors: int
     synced_at: float | None
     file_id: str | None = None
-    """Tells the index file from one that took its place: both may have a generation of this number."""
+    """Identifies the index file: one that replaced it may have a generation of the same number."""
 
     @property
     def key(self) -> tuple[str | None, int]:
-        """What to remember a generation by."""
+        """Cache key of the generation."""
         return self.file_id, self.number
 
     @property
@@ -99,17 +99,17 @@ def find(db: apsw.Connection, state: State) -> Generation | None:
 
 
 def by_number(db: apsw.Connection, number: int) -> Generation | None:
-    """That generation as it is now."""
+    """Reload a generation."""
     row = db.execute(f"SELECT {_COLUMNS} FROM generations WHERE id = ?", (number,)).get
     return None if row is None else Generation(row[0], row[1], json.loads(row[2]), *row[3:])
 
 
 def create(db: apsw.Connection, state: State, identity: Mapping[str, Any]) -> Generation:
-    """Make the tables of a new generation; inside the caller's transaction."""
+    """Create the tables of a new generation; inside the caller's transaction."""
     from memslot_memory_core.index import keywords
 
     written = json.dumps(identity, sort_keys=True)
-    # A number is never used twice: a reader may still have the statements of an older generation prepared.
+    # Numbers are never reused: a reader may still hold prepared statements of an older generation.
     number = 1 + int(db.execute("SELECT coalesce((SELECT value FROM facts WHERE name = 'last_generation'), '0')").get)
     db.execute("INSERT OR REPLACE INTO facts VALUES ('last_generation', ?)", (str(number),))
     db.execute("INSERT OR IGNORE INTO facts VALUES ('file_id', json_quote(hex(randomblob(8))))")
@@ -173,13 +173,13 @@ def create(db: apsw.Connection, state: State, identity: Mapping[str, Any]) -> Ge
 
 
 def publish(db: apsw.Connection, number: int) -> None:
-    """Let a generation take the live one's place; inside the caller's transaction, which is the one step."""
+    """Make a generation the live one; inside the caller's transaction, so the switch is atomic."""
     db.execute("UPDATE generations SET state = 'retired' WHERE state = 'live'")
     db.execute("UPDATE generations SET state = 'live' WHERE id = ?", (number,))
 
 
 def drop(db: apsw.Connection, number: int) -> None:
-    """Remove a generation; inside the caller's transaction. Its vector tables are dropped by who knows the engine."""
+    """Drop a generation except its vector tables; inside the caller's transaction."""
     from memslot_memory_core.index import keywords
 
     tables = Tables(number)
@@ -191,10 +191,10 @@ def drop(db: apsw.Connection, number: int) -> None:
 
 
 def numbers(db: apsw.Connection) -> list[int]:
-    """All generations that there are."""
+    """The numbers of all generations."""
     return [number for (number,) in db.execute("SELECT id FROM generations")]
 
 
 def retired(db: apsw.Connection) -> list[int]:
-    """Generations that nobody searches any more."""
+    """Generations that are no longer searched."""
     return [number for (number,) in db.execute("SELECT id FROM generations WHERE state = 'retired'")]

@@ -1,4 +1,4 @@
-"""What an index was built for. Another identity means another index."""
+"""The identity of an index: the settings it was built with. Another identity means another index."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _NAMES = {
     "tokens": "the chunk size",
     "overlap": "the chunk overlap",
     "sources": "the sources",
-    "words": "the rules by which words are cut",
+    "words": "the tokenization rules",
     "parts": "vectors of the parts of chunks",
 }
 
 WORDS_VERSION = 4
-"""Of the text given to FTS5: a new one makes an index stale."""
+"""Version of the text passed to FTS5; a new one makes an index stale."""
 
 
 @dataclass(frozen=True)
 class Identity:
-    """Provider, chunking and sources of an index; no provider means keywords only."""
+    """Provider, chunking and sources of an index; without a provider it has keywords only."""
 
     provider: str | None
     model: str | None
@@ -41,9 +41,9 @@ class Identity:
     overlap: int
     sources: tuple[str, ...]
     words: int = WORDS_VERSION
-    """Which rules cut texts into words: a newer memslot may have others."""
+    """Version of the tokenization rules."""
     parts: int = 0
-    """Which rules cut chunks into parts that have vectors of their own; 0 where they have none."""
+    """Version of the rules that split chunks into parts; 0 if parts are not embedded."""
 
     @classmethod
     def of(
@@ -71,22 +71,22 @@ class Identity:
 
     @property
     def space(self) -> tuple[str, str, str] | None:
-        """Which vectors can be compared with each other, or None without a provider."""
+        """The vector space, or None without a provider."""
         if self.provider is None or self.model is None or self.key is None:
             return None
         return self.provider, self.model, self.key
 
     def with_vectors_of(self, other: Identity) -> Identity:
-        """The same layout with the vectors of another."""
+        """This layout with another identity's vectors."""
         vectors = {name: getattr(other, name) for name in (*_VECTOR_PARTS, "parts")}
         return replace(self, **vectors)
 
-    def compares_with(self, other: Identity) -> bool:
-        """Whether the vectors of the two can be compared."""
+    def is_comparable(self, other: Identity) -> bool:
+        """Whether the two share a vector space."""
         return self.provider is not None and all(getattr(self, p) == getattr(other, p) for p in _VECTOR_PARTS)
 
     def same_layout(self, other: Identity) -> bool:
-        """Whether the same files are cut into the same chunks and words."""
+        """Whether the same files give the same chunks and words."""
         return (self.tokens, self.overlap, self.sources, self.words) == (
             other.tokens,
             other.overlap,
@@ -95,7 +95,7 @@ class Identity:
         )
 
     def differences(self, other: Identity) -> list[str]:
-        """What has changed from this one to the other, in words."""
+        """What differs between the two, one phrase each."""
         return [
             f"{name}: {_shown(getattr(self, part))} → {_shown(getattr(other, part))}" if part != "key" else name
             for part, name in _NAMES.items()

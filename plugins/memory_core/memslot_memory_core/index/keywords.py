@@ -1,8 +1,8 @@
-"""The keyword leg: an FTS5 table that keeps no copy of the text, and BM25 over all words of a query.
+"""The keyword leg: a contentless FTS5 table, and BM25 over all words of a query.
 
-FTS5 ranks every row that holds any word of a query, and common words are in most rows. `search` lets it rank only the
-rows that hold one of the query's rarer words, gives the best of these their full score, and stops when what the
-common words could add to other rows would not lift them among the best.
+FTS5 ranks every row with any word of a query, and common words are in most rows. `search` lets it rank only rows with
+one of the rarer words, computes full scores for the best of these, and stops once common words alone could not lift
+another row into the result.
 """
 
 from __future__ import annotations
@@ -17,36 +17,42 @@ from weakref import WeakKeyDictionary
 import apsw
 from memslot.retrieval import QueryTerms, choose_words, index_text
 
-from memslot_memory_core.index.keyword_lists import score_listed
-from memslot_memory_core.index.keyword_scoring import FEW_ROWS, FUNCTION, Weighed, inverse_frequency, teach, weights_for
+from memslot_memory_core.index.bm25 import (
+    FEW_ROWS,
+    FUNCTION,
+    WeighedQuery,
+    inverse_frequency,
+    register_bm25,
+    weights_for,
+)
+from memslot_memory_core.index.posting_lists import score_postings
 from memslot_memory_core.index.tokenizer import FTS5, TOKENIZER
 
 Read = Callable[[Sequence[int]], Mapping[int, str]]
-"""Gives the texts of rows, as they were given to `add`."""
+"""Returns the texts of rows, as passed to `add`."""
 
-MOST_TERMS = 64  # asked for in one search
-_FEW_MATCHES = 1000  # ranking so many rows costs less than thinking about it
-_WORTH_LEAVING = 10_000  # entries of common words: leaving out fewer saves less than full scores for the best rows cost
-_MOST_MATCHES = 0.3  # of all rows: past that the plain query is as fast
-_LEFT_OUT = 0.3  # of the query's weight: what the common words that are left out may add to a row
-_SURE = 24  # hits that nothing unseen is likely to outdo; the ones behind them are the best of what was seen
-_MOST_COMPOUNDS = 200  # words that are looked at, for one term
-_STEPS = 8  # so many times the limit may get their full score
-# Measured: reading a chunk's text and counting its words, against passing over one entry of a word's list.
+MOST_TERMS = 64  # in one search
+_FEW_MATCHES = 1000  # so few rows are simply ranked
+_WORTH_LEAVING = 10_000  # postings of common words: skipping fewer saves less than rescoring the best rows costs
+_MOST_MATCHES = 0.3  # of all rows: beyond that the plain query is as fast
+_LEFT_OUT = 0.3  # of the query's weight: the most that skipped common words may add to a row
+_SURE = 24  # top hits that are almost certainly right; those after them are the best of the rows seen
+_MOST_COMPOUNDS = 200  # compound words considered per term
+_STEPS = 8  # times the limit: rows that may get a full score
+# Measured cost of scoring a chunk's text, against reading one posting.
 _READING, _PASSING = 50.0, 0.12
 
 
 @dataclass(frozen=True)
 class KeywordHits:
-    """Rows with their BM25 score over all terms, best first.
+    """Rows with their BM25 scores, best first.
 
-    `exact` says that all of these are proved to be the best. Where they are not, the first 24 very likely are (no
-    row was seen to gain enough from its common words to change them), and most of the others. `scored` counts the
-    rows that were given a full score.
+    `exact` says that these are provably the best. Otherwise the first 24 almost certainly are, and most of the others.
+    `scored` counts the rows with a full score.
     """
 
     hits: tuple[tuple[int, float], ...]
-    query: Weighed
+    query: WeighedQuery
     exact: bool
     scored: int
 
@@ -61,12 +67,12 @@ class KeywordHits:
 
 _Counts = dict[str, tuple[bytes, dict[str, int]]]
 _known: WeakKeyDictionary[apsw.Connection, _Counts] = WeakKeyDictionary()
-"""For each connection that was taught our function, by table: how many rows hold a word, and when this was true."""
+"""Per connection with our SQL function, by table: document frequencies, and the stamp they were read at."""
 _lock = threading.Lock()
 
 
 def create(db: apsw.Connection, table: str) -> None:
-    """Make an empty keyword table, and the table beside it that tells how often a word occurs."""
+    """Create an empty keyword table and its vocabulary table."""
     db.execute(
         f"CREATE VIRTUAL TABLE {table} USING fts5(text, content='', contentless_delete=1, tokenize=\"{TOKENIZER}\")"
     )
@@ -74,25 +80,25 @@ def create(db: apsw.Connection, table: str) -> None:
 
 
 def drop(db: apsw.Connection, table: str) -> None:
-    """Remove a keyword table, if it is there."""
+    """Drop a keyword table, if it exists."""
     db.execute(f"DROP TABLE IF EXISTS {table}_vocab")
     db.execute(f"DROP TABLE IF EXISTS {table}")
 
 
 def add(db: apsw.Connection, table: str, rows: Iterable[tuple[int, str]]) -> None:
-    """Index texts by row id; an id must not be in the table."""
+    """Index texts by row id; the ids must be new."""
     db.executemany(
         f"INSERT INTO {table} (rowid, text) VALUES (?, ?)", ((rowid, index_text(text)) for rowid, text in rows)
     )
 
 
 def remove(db: apsw.Connection, table: str, rowids: Iterable[int]) -> None:
-    """Take rows out; ids that are not there are no error."""
+    """Remove rows; missing ids are ignored."""
     db.executemany(f"DELETE FROM {table} WHERE rowid = ?", ((rowid,) for rowid in rowids))
 
 
 def optimize(db: apsw.Connection, table: str) -> None:
-    """Merge what many transactions wrote into one piece: worth it after a build, not after an edit."""
+    """Merge all segments into one: worth it after a build, not after an edit."""
     db.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
 
 
@@ -102,7 +108,7 @@ def count(db: apsw.Connection, table: str) -> int:
 
 
 def integrity(db: apsw.Connection, table: str) -> str | None:
-    """What FTS5 finds wrong with the table; None when it is sound."""
+    """The error of FTS5's integrity check, or None."""
     try:
         db.execute(f"INSERT INTO {table} ({table}) VALUES ('integrity-check')")
     except apsw.CorruptError as error:
@@ -111,20 +117,20 @@ def integrity(db: apsw.Connection, table: str) -> str | None:
 
 
 def frequencies(db: apsw.Connection, table: str, stems: Iterable[str]) -> dict[str, int]:
-    """How many rows hold each word, given as its stem."""
+    """Document frequency of each stem."""
     wanted = list(dict.fromkeys(stems))
-    known = _meet(db)
+    known = _counts_for(db)
     writing = db.txn_state("main") == apsw.SQLITE_TXN_WRITE  # the stamp is written when the transaction ends
     stamp = b"" if writing else _stamp(db, table)
     stored = known.get(table)
-    counted = dict(stored[1]) if stored is not None and stored[0] == stamp and not writing else {}
-    missing = [stem for stem in wanted if stem not in counted]
+    pluralize = dict(stored[1]) if stored is not None and stored[0] == stamp and not writing else {}
+    missing = [stem for stem in wanted if stem not in pluralize]
     if missing:
         query = f"SELECT doc FROM {table}_vocab WHERE term = ?"
-        counted |= {stem: db.execute(query, (stem,)).get or 0 for stem in missing}
+        pluralize |= {stem: db.execute(query, (stem,)).get or 0 for stem in missing}
         if not writing and _stamp(db, table) == stamp:
-            known[table] = (stamp, counted)
-    return {stem: counted[stem] for stem in wanted}
+            known[table] = (stamp, pluralize)
+    return {stem: pluralize[stem] for stem in wanted}
 
 
 def _vocabulary(db: apsw.Connection, table: str, first: str, last: str) -> list[tuple[str, int]]:
@@ -132,17 +138,17 @@ def _vocabulary(db: apsw.Connection, table: str, first: str, last: str) -> list[
     return [(term, rows) for term, rows in db.execute(query, (first, last))]
 
 
-def weigh(db: apsw.Connection, table: str, terms: QueryTerms) -> Weighed:
-    """Weigh a query's terms by how rare they are in the table, and settle which of them are asked for."""
+def weigh(db: apsw.Connection, table: str, terms: QueryTerms) -> WeighedQuery:
+    """Weigh a query's terms by their rarity in the table, and select the ones to search for."""
     chosen = choose_words(terms, partial(frequencies, db, table), partial(_vocabulary, db, table), FTS5)
     shares, forms = chosen.shares, chosen.forms
-    rows, length = _totals(db, table)  # after the counting, which brings a writer's own rows into the table
+    rows, length = _totals(db, table)  # after the frequencies, which flush a writer's own rows into the table
     found = {stem: chosen.frequency(stem, rows) for stem in chosen.held}
     present = sorted((stem for stem in found if found[stem]), key=lambda stem: (found[stem], stem))[:MOST_TERMS]
     absent = [stem for stem in found if not found[stem] and shares.get(stem, 1.0) > 0][: MOST_TERMS - len(present)]
     idf = {stem: inverse_frequency(rows, found[stem]) for stem in (*present, *absent)}
     sum_idf = sum(shares.get(stem, 1.0) * each for stem, each in idf.items())
-    return Weighed(
+    return WeighedQuery(
         rows=rows,
         mean_length=length / rows if rows else 0.0,
         asked=tuple(present),
@@ -160,16 +166,16 @@ class Scores(Protocol):
     """The BM25 scores of a query."""
 
     def best(self, limit: int) -> Sequence[tuple[int, float]]:
-        """The rows that score best, best first."""
+        """The highest-scoring rows, best first."""
 
     def of(self, rowids: Sequence[int]) -> dict[int, float]:
-        """The score of each of these rows; 0.0 where none of the words occurs."""
+        """The score of each of these rows; 0.0 without any of the words."""
 
 
-def ask(db: apsw.Connection, table: str, query: Weighed, *, read: Read | None = None) -> Scores:
-    """Look for a query's words, whichever way takes the least time; `read` may be needed for it."""
+def score_query(db: apsw.Connection, table: str, query: WeighedQuery, *, read: Read | None = None) -> Scores:
+    """Score a query by the fastest method available; some need `read`."""
     if query.asked and len(_rarer(query)) == len(query.asked):
-        listed = score_listed(db, table, query)
+        listed = score_postings(db, table, query)
         if listed is not None:
             return listed
     return _Ranking(db, table, query, read)
@@ -177,11 +183,11 @@ def ask(db: apsw.Connection, table: str, query: Weighed, *, read: Read | None = 
 
 @dataclass(frozen=True)
 class _Ranking:
-    """Scores by FTS5's own ranking."""
+    """Scores from FTS5's own ranking."""
 
     db: apsw.Connection
     table: str
-    query: Weighed
+    query: WeighedQuery
     read: Read | None
 
     def best(self, limit: int) -> Sequence[tuple[int, float]]:
@@ -192,18 +198,18 @@ class _Ranking:
 
 
 def search(
-    db: apsw.Connection, table: str, query: Weighed, limit: int, *, read: Read | None = None, exact: bool = False
+    db: apsw.Connection, table: str, query: WeighedQuery, limit: int, *, read: Read | None = None, exact: bool = False
 ) -> KeywordHits:
-    """The rows that score best for a query, at most `limit`.
+    """The `limit` highest-scoring rows.
 
-    With `read` a large table is searched faster: the texts of a few hundred rows cost less than the lists of common
-    words. `exact` asks for the proved answer whatever it costs.
+    With `read`, large tables are searched faster: the texts of a few hundred rows cost less than the postings of common
+    words. `exact` demands the provably best rows, whatever the cost.
     """
     if not query.asked or limit < 1:
         return KeywordHits((), query, exact=True, scored=0)
     if query.rows < FEW_ROWS:
-        # FTS5's own ranking knows nothing of our weights for small tables.
-        scores = _pass_over(db, table, query, None)
+        # FTS5's ranking doesn't use our weights for small tables.
+        scores = _scan_postings(db, table, query, None)
         return KeywordHits(_best(scores, limit), query, exact=True, scored=len(scores))
     rare = _rarer(query)
     if not exact and len(rare) < len(query.asked):
@@ -215,21 +221,21 @@ def search(
 
 
 def score(
-    db: apsw.Connection, table: str, query: Weighed, rowids: Sequence[int], *, read: Read | None = None
+    db: apsw.Connection, table: str, query: WeighedQuery, rowids: Sequence[int], *, read: Read | None = None
 ) -> dict[int, float]:
-    """The BM25 score over all terms for the rows named; 0.0 where none of them occurs."""
+    """BM25 scores of the given rows; 0.0 without any of the terms."""
     if not query.asked or not rowids:
         return dict.fromkeys(rowids, 0.0)
     if read is not None and _reading_is_cheaper(query, len(rowids)):
         texts = read(rowids)
         return {rowid: query.score_text(texts[rowid]) if rowid in texts else 0.0 for rowid in rowids}
-    return dict.fromkeys(rowids, 0.0) | _pass_over(db, table, query, rowids)
+    return dict.fromkeys(rowids, 0.0) | _scan_postings(db, table, query, rowids)
 
 
 def _search_rare(
-    db: apsw.Connection, table: str, query: Weighed, rare: Sequence[str], limit: int, read: Read | None
+    db: apsw.Connection, table: str, query: WeighedQuery, rare: Sequence[str], limit: int, read: Read | None
 ) -> KeywordHits | None:
-    """Search by the rarer words; None when rows without them may be among the best."""
+    """Search by the rarer words; None if rows without them may be among the best."""
     most = _STEPS * limit
     partial = _rank(db, table, query, rare, most)
     addable = query.ceiling(query.asked[len(rare) :])
@@ -241,7 +247,7 @@ def _search_rare(
         taken = partial[len(full) : len(full) + step]
         full |= score(db, table, query, [rowid for rowid, _ in taken], read=read if reading else None)
         added = max(added, *(full[rowid] - part for rowid, part in taken))
-        # What the next row has of the rarer words; the rows without any have nothing of them.
+        # Rare-word score of the next row; rows without rare words have none.
         beyond = taken[-1][1] if len(full) < len(partial) or len(partial) == most else 0.0
         best = _best(full, limit)
         if len(best) == limit and best[:_SURE][-1][1] >= beyond + min(added, addable):
@@ -249,8 +255,8 @@ def _search_rare(
     return None
 
 
-def _rarer(query: Weighed) -> tuple[str, ...]:
-    """The terms to search by: the rarest, and so many more that the ones left out weigh little."""
+def _rarer(query: WeighedQuery) -> tuple[str, ...]:
+    """The terms to search by: the rarest, until the remaining ones weigh little."""
     matches = 0
     for number, stem in enumerate(query.asked):
         few = matches + query.frequency[stem] <= _FEW_MATCHES
@@ -264,21 +270,27 @@ def _rarer(query: Weighed) -> tuple[str, ...]:
     return query.asked
 
 
-def _rank(db: apsw.Connection, table: str, query: Weighed, stems: Sequence[str], limit: int) -> list[tuple[int, float]]:
-    """FTS5's own ranking of the rows that hold any of the words."""
+def _rank(
+    db: apsw.Connection, table: str, query: WeighedQuery, stems: Sequence[str], limit: int
+) -> list[tuple[int, float]]:
+    """FTS5's ranking of the rows with any of the words."""
     if any(len(query.forms_of(stem)) > 1 for stem in stems):  # FTS5 would weigh each form by itself
-        return list(_best(_pass_over(db, table, query, None, stems), limit))
+        return list(_best(_scan_postings(db, table, query, None, stems), limit))
     found = db.execute(f"SELECT rowid, -rank FROM {table}(?) ORDER BY rank LIMIT ?", (_any_of(query, stems), limit))
     return [(rowid, r) for rowid, r in found]
 
 
-def _pass_over(
-    db: apsw.Connection, table: str, query: Weighed, rowids: Sequence[int] | None, stems: Sequence[str] | None = None
+def _scan_postings(
+    db: apsw.Connection,
+    table: str,
+    query: WeighedQuery,
+    rowids: Sequence[int] | None,
+    stems: Sequence[str] | None = None,
 ) -> dict[int, float]:
-    """Scores of the rows named, or of all that match, in one pass over the lists of the query's words or some."""
+    """Scores of the given rows, or of all matches, in one pass over the postings of all or some terms."""
     asked = query.asked if stems is None else stems
-    _meet(db)
-    # The plus sign keeps FTS5 from looking up each id by itself, which costs a query each.
+    _counts_for(db)
+    # The plus sign stops FTS5 from running one lookup per id.
     named = "" if rowids is None else f"AND +rowid IN ({','.join(map(str, rowids))})"
     with weights_for(query, asked) as key:
         found = db.execute(
@@ -288,7 +300,7 @@ def _pass_over(
         return dict(found)
 
 
-def _reading_is_cheaper(query: Weighed, rows: int) -> bool:
+def _reading_is_cheaper(query: WeighedQuery, rows: int) -> bool:
     return rows * _READING < sum(query.frequency.values()) * _PASSING
 
 
@@ -296,28 +308,28 @@ def _best(scores: Mapping[int, float], limit: int) -> tuple[tuple[int, float], .
     return tuple(sorted(scores.items(), key=lambda hit: (-hit[1], hit[0]))[:limit])
 
 
-def _any_of(query: Weighed, stems: Iterable[str]) -> str:
-    # A form of another language is a stem that FTS5 leaves as it is.
+def _any_of(query: WeighedQuery, stems: Iterable[str]) -> str:
+    # A form from another language is a stem that FTS5 leaves unchanged.
     words = [query.words[form] if form == stem else form for stem in stems for form in query.forms_of(stem)]
     return " OR ".join('"' + word.replace('"', '""') + '"' for word in words)
 
 
-def _meet(db: apsw.Connection) -> _Counts:
+def _counts_for(db: apsw.Connection) -> _Counts:
     with _lock:
         counts = _known.get(db)
         if counts is None:
-            teach(db)
+            register_bm25(db)
             counts = _known[db] = {}
         return counts
 
 
 def _stamp(db: apsw.Connection, table: str) -> bytes:
-    """Bytes that change with each change of the table: FTS5's own records of its totals and its segments."""
+    """A version stamp of the table: FTS5's records of its totals and segments."""
     return b"|".join(block for (block,) in db.execute(f"SELECT block FROM {table}_data WHERE id IN (1, 10)"))
 
 
 def _totals(db: apsw.Connection, table: str) -> tuple[int, int]:
-    """How many rows and how many tokens are in the table: FTS5 keeps both in its first record."""
+    """Row and token counts, which FTS5 keeps in its first record."""
     record = db.execute(f"SELECT block FROM {table}_data WHERE id = 1").get or b""
     numbers = []
     value = 0

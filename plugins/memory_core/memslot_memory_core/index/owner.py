@@ -1,4 +1,4 @@
-"""Whose index a file is: it belongs to one agent and one workspace, and is neither read nor written for another."""
+"""Index ownership: an index belongs to one agent and workspace, and is never used for another."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ import apsw
 from memslot import atomic_file
 
 from memslot_memory_core.index import generation as generations
-from memslot_memory_core.index.connection import DAMAGE, IndexFault, open_to_read
-from memslot_memory_core.index.facts import Facts
-from memslot_memory_core.index.lock import writer_lock
+from memslot_memory_core.index.connection import DAMAGE, IndexFault, open_for_reading, writer_lock
+from memslot_memory_core.index.index_metadata import IndexMetadata
 from memslot_memory_core.index.schema import is_prepared, transaction
 
 Stamps = Callable[[], set[tuple[str, str, str]]]
-"""Source, path and stamp of every file that the workspace has now."""
+"""Source, path and stamp of every file in the workspace."""
 _WORKSPACE = "workspace"
 
 
@@ -30,34 +29,34 @@ class Owner:
     workspace: str
 
     def owns(self, db: apsw.Connection) -> bool:
-        """Whether the index may be served. False for one that has to be claimed first; IndexFault for another's.
+        """Whether the index may be used. False if it must be claimed first; raises IndexFault for another owner's.
 
-        An index has to be claimed when it is new, was made before indexes held their workspace, or when another
-        folder now lies at the workspace's path, as with containers that mount every project at the same place.
+        An index must be claimed if it is new, predates the workspace field, or if the folder at the workspace's path
+        was replaced, as with containers that mount every project at the same path.
         """
-        facts = Facts(db)
-        agent, held = facts.read("agent"), facts.read(_WORKSPACE)
+        metadata = IndexMetadata(db)
+        agent, held = metadata.read("agent"), metadata.read(_WORKSPACE)
         if agent is not None and agent != self.agent:
             raise IndexFault(
                 f'the index belongs to the agent "{agent}", not to "{self.agent}"; '
-                "put {agentId} into memorySearch.store.path"
+                "add {agentId} to memorySearch.store.path"
             )
         if held is None:
             return False
-        folder = folder_number(self.workspace)
+        folder = folder_inode(self.workspace)
         if held["path"] == self.workspace:
             return agent is not None and (folder is None or held["folder"] in (None, folder))
         if folder is not None and folder == held["folder"] and not os.path.lexists(held["path"]):
             return False  # the folder was moved
         raise IndexFault(
             f"the index belongs to the workspace {held['path']}, not to {self.workspace}; "
-            "put {workspace} into memorySearch.store.path, or delete the index if the workspace was moved"
+            "add {workspace} to memorySearch.store.path, or delete the index if the workspace was moved"
         )
 
     def claim(self, db: apsw.Connection, drop: Callable[[int], object]) -> None:
-        """Make the index this owner's, inside one transaction; what it holds of unknown origin is dropped.
+        """Assign the index to this owner in one transaction, dropping content of unknown origin.
 
-        Vectors stay: they are found by their text's hash, so what is still on disk is not embedded again.
+        Cached vectors are kept, so text that is still on disk is not embedded again.
         """
         if self.owns(db):
             return
@@ -66,15 +65,15 @@ class Owner:
                 drop(number)
                 generations.drop(db, number)
             db.execute("DELETE FROM facts WHERE name <> 'last_generation'")
-            facts = Facts(db)
-            facts.write("agent", self.agent)
-            facts.write(_WORKSPACE, {"path": self.workspace, "folder": folder_number(self.workspace)})
+            metadata = IndexMetadata(db)
+            metadata.write("agent", self.agent)
+            metadata.write(_WORKSPACE, {"path": self.workspace, "folder": folder_inode(self.workspace)})
 
 
-def folder_number(path: str) -> int | None:
-    """What tells a folder from another one at the same path; None where nothing does.
+def folder_inode(path: str) -> int | None:
+    """The folder's inode, to notice a replaced folder; None if it is unreliable.
 
-    Some network file systems make up a new inode number on each look.
+    Some network file systems return a new inode number on each call.
     """
     try:
         first, second = os.stat(path).st_ino, os.stat(path).st_ino  # noqa: PTH116
@@ -83,18 +82,18 @@ def folder_number(path: str) -> int | None:
     return first if first and first == second else None
 
 
-def take_over(older: Path, file: Path, agent: str, stamps: Stamps) -> None:
-    """Move an index from the name it had before workspaces were part of it, if it was built from this workspace.
+def adopt_index(older: Path, file: Path, agent: str, stamps: Stamps) -> None:
+    """Move an index from the file name of earlier versions, if it was built from this workspace.
 
-    That is so where files of the workspace are in it, down to their times and inodes. Call it with the writer's lock
-    of `file`. The copy is unclaimed.
+    It was if it contains files of the workspace with the same times and inodes. The caller holds the writer's lock of
+    `file`. The copy is unclaimed.
     """
     if not _was_built_from(older, agent, stamps):
         return
     with writer_lock(older, wait_seconds=10.0):
         if not _was_built_from(older, agent, stamps):  # another process was faster
             return
-        with atomic_file(file, mode=0o600) as copy, closing(open_to_read(older)) as db:
+        with atomic_file(file, mode=0o600) as copy, closing(open_for_reading(older)) as db:
             db.execute("VACUUM INTO ?", (copy.name,))
         for suffix in ("", "-wal", "-shm"):
             Path(f"{older}{suffix}").unlink(missing_ok=True)
@@ -104,12 +103,12 @@ def _was_built_from(older: Path, agent: str, stamps: Stamps) -> bool:
     if not older.exists():
         return False
     try:
-        with closing(open_to_read(older)) as db:
+        with closing(open_for_reading(older)) as db:
             if not is_prepared(db):
                 return False
-            facts = Facts(db)
+            metadata = IndexMetadata(db)
             live = generations.find(db, "live")
-            if facts.read(_WORKSPACE) is not None or facts.read("agent") not in (None, agent) or live is None:
+            if metadata.read(_WORKSPACE) is not None or metadata.read("agent") not in (None, agent) or live is None:
                 return False
             rows = set(db.execute(f"SELECT source, path, rtrim(stamp, '?') FROM {live.tables.files}"))
     except (*DAMAGE, apsw.Error, IndexFault):

@@ -1,7 +1,7 @@
-"""The vectors of parts of chunks: one byte a number in the embedding cache, one bit a number to find them by.
+"""Vectors of parts of chunks: int8 in the embedding cache, one bit per dimension for search.
 
-There are several times as many parts as chunks. Comparing their bits in memory takes less time than any vector table,
-and the best of them are then compared byte by byte. A bit says on which side of the background's mean a number is.
+There are several times as many parts as chunks. Comparing bits in memory is faster than any vector table, and the best
+are then rescored with int8. A bit says on which side of the background's mean a value lies.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 _STEPS = 127.0
 _SCALE_BYTES = 4
 _WORD_BITS = 64
-_FEW_DEAD = 1000  # rows that are gone; past that, and when they are the most, all are read again
+_FEW_DEAD = 1000  # deleted rows; beyond that, and once they are the majority, all rows are reloaded
 
 
 def to_bytes(row: Row) -> bytes:
-    """A vector in one byte a number, after its scale."""
+    """A vector as a float32 scale followed by int8 values."""
     import numpy
 
     scale = float(numpy.abs(row).max()) / _STEPS
@@ -42,7 +42,7 @@ def to_bytes(row: Row) -> bytes:
 
 
 def from_bytes(blobs: Sequence[bytes]) -> Matrix:
-    """The vectors of `to_bytes`, of length 1 but for rounding."""
+    """The vectors of `to_bytes`, normalized except for rounding."""
     import numpy
 
     packed = numpy.frombuffer(b"".join(blobs), dtype=numpy.uint8).reshape(len(blobs), -1)
@@ -52,7 +52,7 @@ def from_bytes(blobs: Sequence[bytes]) -> Matrix:
 
 
 def _bits(rows: Matrix, center: Row) -> bytes:
-    """One bit a number, in whole words of 64."""
+    """One bit per dimension, padded to 64-bit words."""
     import numpy
 
     packed = numpy.packbits(rows > center, axis=1)
@@ -61,15 +61,14 @@ def _bits(rows: Matrix, center: Row) -> bytes:
 
 
 def bytes_of_bits(dims: int) -> int:
-    """The length of one part's bits."""
+    """Bytes of one part's bits."""
     return -(-dims // _WORD_BITS) * (_WORD_BITS // 8)
 
 
 class PartRows:
     """Writes the parts of chunks; inside the caller's transaction.
 
-    `vectors` gives the id of a part's embedding by its hash. `center` is None until the background is embedded; parts
-    wait for it.
+    `vectors` maps a part's hash to its embedding id. `center` is None until the background is embedded.
     """
 
     def __init__(self, db: apsw.Connection, tables: Tables, center: Row | None = None) -> None:
@@ -79,7 +78,7 @@ class PartRows:
         self.vectors: Mapping[bytes, int] = {}
 
     def waiting(self, chunks: Sequence[int]) -> Mapping[int, int]:
-        """How many parts of each of the chunks have no vector yet, for those where there are any."""
+        """The number of parts without a vector, for chunks that have any."""
         sql = (
             f"SELECT chunk_id, waiting FROM {self._tables.part_bits} "
             "WHERE waiting > 0 AND chunk_id IN (SELECT value FROM json_each(?))"
@@ -87,11 +86,11 @@ class PartRows:
         return dict(self._db.execute(sql, (json.dumps(list(chunks)),)))
 
     def lacking(self, parts: Mapping[bytes, str]) -> int:
-        """How many of these parts cannot be written yet."""
+        """How many of these parts can't be written yet."""
         return len(parts) if self.center is None else sum(part not in self.vectors for part in parts)
 
     def add(self, chunks: Iterable[tuple[int, Mapping[bytes, str]]]) -> None:
-        """Write the parts of new chunks; those without a vector are waited for."""
+        """Write the parts of new chunks; those without a vector are counted as waiting."""
         count = 0
         for chunk, parts in chunks:
             if not parts:
@@ -100,7 +99,7 @@ class PartRows:
             blobs = {
                 each: self._db.execute("SELECT vector FROM embeddings WHERE id = ?", (each,)).get for each in known
             }
-            filled = {each: blob for each, blob in blobs.items() if blob}  # some texts have no direction
+            filled = {each: blob for each, blob in blobs.items() if blob}  # without empty vectors
             bits = b"" if not filled or self.center is None else _bits(from_bytes(list(filled.values())), self.center)
             self._db.executemany(
                 f"INSERT INTO {self._tables.parts} (chunk_id, embedding_id) VALUES (?, ?)",
@@ -114,7 +113,7 @@ class PartRows:
         self._count(count)
 
     def remove(self, chunks: Sequence[int]) -> None:
-        """Forget the parts of chunks that are gone."""
+        """Delete the parts of removed chunks."""
         gone = 0
         for chunk in chunks:
             self._db.execute(f"DELETE FROM {self._tables.parts} WHERE chunk_id = ?", (chunk,))
@@ -129,10 +128,10 @@ class PartRows:
 
 
 class PartDistances:
-    """In how many bits the parts of all chunks differ from a query."""
+    """Hamming distances between a query and the parts of all chunks."""
 
     def __init__(self, chunks: NDArray[np.int64], distances: NDArray[np.uint16], dims: int) -> None:
-        """`distances` are those of each chunk's best part; the chunks are in the order of their ids."""
+        """`distances` are those of each chunk's best part; `chunks` are sorted by id."""
         self._chunks = chunks
         self._distances = distances
         self._dims = dims
@@ -148,7 +147,7 @@ class PartDistances:
         return best
 
     def cosines(self, chunks: Sequence[int]) -> dict[int, float]:
-        """About the cosine of the best part of each of these chunks that has parts."""
+        """Approximate cosine of the best part of each of these chunks with parts."""
         import numpy
 
         if not len(self._chunks):
@@ -160,11 +159,11 @@ class PartDistances:
         return dict(zip(asked[is_there].tolist(), cosines.tolist(), strict=True))
 
 
-class PartFinder:
-    """Compares the parts of all chunks of a generation with a query.
+class PartIndex:
+    """An in-memory index over the parts of a generation's chunks.
 
-    What was read stays in memory. Ids of chunks only grow and their parts never change, so only new rows are read;
-    rows that are gone are left out by who looks the chunks up.
+    Chunk ids only grow and parts never change, so only new rows are loaded; deleted rows drop out when their chunks are
+    looked up.
     """
 
     def __init__(self, tables: Tables) -> None:
@@ -173,7 +172,7 @@ class PartFinder:
         self._changes = -1
         self._read_up_to = 0
         self._bits: NDArray[np.uint64] | None = None
-        """By word of 64 bits, then by part: adding up columns is several times as fast as adding up rows."""
+        """Indexed by 64-bit word, then part: summing columns is several times faster than summing rows."""
         self._chunks: NDArray[np.int64] | None = None
         self._firsts: NDArray[np.intp] | None = None
         """The first part of each chunk."""
@@ -226,7 +225,7 @@ class PartFinder:
 
 
 def _to_words(bits: bytes, rows: int) -> NDArray[np.uint64]:
-    """Bits of several rows as words of 64, by word and then by row."""
+    """Bits of several rows as 64-bit words, indexed by word, then row."""
     import numpy
 
     return numpy.ascontiguousarray(numpy.frombuffer(bits, dtype=numpy.uint64).reshape(rows, -1).T)
@@ -265,7 +264,7 @@ def part_cosines(db: apsw.Connection, tables: Tables, query: Row, chunk: int) ->
 
 
 def spread_over_lines(lines: Sequence[str], by_part: Mapping[bytes, float]) -> list[float]:
-    """What is known of the parts of a text, for each of its lines; 0 for a line that is in no part."""
+    """Scores of a text's parts, spread over its lines; 0 for a line in no part."""
     from memslot.retrieval import parts_of
 
     parts = [(part, by_part[digest]) for part in parts_of("\n".join(lines)) if (digest := part_hash(part)) in by_part]
@@ -283,5 +282,5 @@ def spread_over_lines(lines: Sequence[str], by_part: Mapping[bytes, float]) -> l
 
 
 def part_hash(part: str) -> bytes:
-    """Under which hash a part's embedding is kept."""
+    """The cache key of a part's embedding."""
     return hashlib.sha256(part.encode()).digest()

@@ -1,4 +1,4 @@
-"""Builds an index beside the one that serves, and lets it take over in one step."""
+"""Rebuilds: a new generation is built beside the live one and replaces it atomically."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ import apsw
 
 from memslot_memory_core.index import generation as generations
 from memslot_memory_core.index.embeddings import Embedder, known_space
-from memslot_memory_core.index.facts import Facts
 from memslot_memory_core.index.generation import Generation
 from memslot_memory_core.index.identity import Identity
+from memslot_memory_core.index.index_metadata import IndexMetadata
 from memslot_memory_core.index.report import Mismatch
 from memslot_memory_core.index.schema import transaction
 from memslot_memory_core.index.vector_tables import VectorTables
 
 _CHARACTERS_PER_TOKEN = 4
-_LEFT = "identities left"
-_MOST_LEFT = 8
+_REPLACED = "identities left"
+_MOST_REPLACED = 8
 _RECENT_SECONDS = 24 * 3600.0
 _VECTOR_TABLE = re.compile(r"(?:turn_)?vec_([0-9]+)")
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What would have to be embedded anew."""
+    """What a rebuild would have to embed."""
 
     chunks: int
     tokens: int
 
 
 def cost(db: apsw.Connection, live: Generation, wanted: Identity) -> Cost:
-    """What a rebuild would embed, as far as the live index tells: nothing that is in the cache already."""
+    """Estimate, from the live index, what a rebuild would embed beyond what is cached."""
     if wanted.space is None:
         return Cost(0, 0)
     chunks = live.tables.chunks
@@ -42,7 +42,7 @@ def cost(db: apsw.Connection, live: Generation, wanted: Identity) -> Cost:
         count, characters = db.execute(f"SELECT count(*), coalesce(sum(length(text)), 0) FROM {chunks}").get
         return Cost(count, characters // _CHARACTERS_PER_TOKEN) if wanted.parts else _uncached(db, chunks, wanted)
     if not wanted.same_layout(Identity.from_json(live.identity)):
-        # Cut in another way, hardly a text is one that was embedded before; new sources alone change no text.
+        # With other chunking hardly any text is cached; new sources alone change no text.
         if _same_chunking(wanted, Identity.from_json(live.identity)):
             return _uncached(db, chunks, wanted)
         count, characters = db.execute(f"SELECT count(*), coalesce(sum(length(text)), 0) FROM {chunks}").get
@@ -66,9 +66,9 @@ def _uncached(db: apsw.Connection, chunks: str, wanted: Identity) -> Cost:
 
 
 def find_mismatch(db: apsw.Connection, live: Generation, wanted: Identity, embedder: Embedder) -> Mismatch | None:
-    """Why the next sync will leave the live index as it is though the settings want another one; writes nothing."""
+    """Why the next sync won't rebuild the live index although the settings differ; read-only."""
     there = Identity.from_json(live.identity)
-    if was_left(db, live, wanted):
+    if was_recently_replaced(db, live, wanted):
         price = cost(db, live, wanted)
         return Mismatch(there.differences(wanted), price.chunks, price.tokens, wanted.provider, returned=True)
     if wanted.provider is None and there.provider is not None:
@@ -88,10 +88,10 @@ def _mismatch(db: apsw.Connection, live: Generation, wanted: Identity, receiver:
     return Mismatch(differences, price.chunks, price.tokens, receiver) if price.chunks else None
 
 
-def was_left(db: apsw.Connection, live: Generation, wanted: Identity) -> bool:
-    """Whether the index was rebuilt away from this identity a short time ago.
+def was_recently_replaced(db: apsw.Connection, live: Generation, wanted: Identity) -> bool:
+    """Whether a rebuild recently replaced an index of this identity.
 
-    Two configs on one index would otherwise rebuild it in turn, for ever.
+    Otherwise two configs that share an index would keep rebuilding it in turn.
     """
     there = Identity.from_json(live.identity)
     if wanted == there:
@@ -99,25 +99,29 @@ def was_left(db: apsw.Connection, live: Generation, wanted: Identity) -> bool:
     now = time.time()
     return any(
         Identity.from_json(each["identity"]) == wanted and abs(now - each["at"]) < _RECENT_SECONDS
-        for each in Facts(db).read(_LEFT, [])
+        for each in IndexMetadata(db).read(_REPLACED, [])
     )
 
 
-def _note_left(db: apsw.Connection, target: Generation) -> None:
-    """Remember the identity of the live generation that is being replaced; inside the caller's transaction.
+def _record_replaced(db: apsw.Connection, target: Generation) -> None:
+    """Record the identity of the live generation being replaced; inside the caller's transaction.
 
-    An empty one is not remembered: going back to it rebuilds nothing.
+    An empty one is not recorded: going back to it costs nothing.
     """
     live = generations.find(db, "live")
     if live is None or not live.chunks or live.identity == target.identity:
         return
-    kept = [each for each in Facts(db).read(_LEFT, []) if each["identity"] not in (live.identity, target.identity)]
-    Facts(db).write(_LEFT, [{"identity": dict(live.identity), "at": time.time()}, *kept][:_MOST_LEFT])
+    kept = [
+        each
+        for each in IndexMetadata(db).read(_REPLACED, [])
+        if each["identity"] not in (live.identity, target.identity)
+    ]
+    IndexMetadata(db).write(_REPLACED, [{"identity": dict(live.identity), "at": time.time()}, *kept][:_MOST_REPLACED])
 
 
 def begin(db: apsw.Connection, wanted: Identity, vectors: VectorTables, *, afresh: bool) -> Generation:
-    """The generation that is being built: one that was interrupted goes on, unless all is to be done afresh."""
-    forget_building(db, vectors, keep=None if afresh else wanted)
+    """The generation being built; an interrupted one is resumed unless `afresh`."""
+    drop_unfinished(db, vectors, keep=None if afresh else wanted)
     building = generations.find(db, "building")
     if building is not None:
         return building
@@ -125,42 +129,42 @@ def begin(db: apsw.Connection, wanted: Identity, vectors: VectorTables, *, afres
         return generations.create(db, "building", wanted.to_json())
 
 
-def publish(db: apsw.Connection, target: Generation, *, for_now: bool = False) -> None:
-    """From here on every new search sees the new generation; those that run see the old one to their end.
+def publish(db: apsw.Connection, target: Generation, *, temporary: bool = False) -> None:
+    """Make the new generation live; running searches finish on the old one.
 
-    `for_now`: built by a fallback provider, so the old identity is followed as soon as it is wanted again.
+    `temporary`: built by a fallback provider, so the index may be rebuilt back at once.
     """
     with transaction(db):
-        if not for_now:
-            _note_left(db, target)
+        if not temporary:
+            _record_replaced(db, target)
         generations.publish(db, target.number)
 
 
 def clean_up(db: apsw.Connection, vectors: VectorTables) -> None:
-    """Drop generations that were replaced, also by a process that was killed before it could."""
+    """Drop replaced generations, including those left by a killed process."""
     for number in generations.retired(db):
         _drop(db, number, vectors)
-    for number in _left_behind(db):
+    for number in _orphaned_vector_tables(db):
         with transaction(db):
             vectors.drop(db, number)
 
 
-def _left_behind(db: apsw.Connection) -> set[int]:
-    """Generations that are gone but for vector tables, which a process without their extension could not drop."""
+def _orphaned_vector_tables(db: apsw.Connection) -> set[int]:
+    """Dropped generations whose vector tables remain, since their extension was not available."""
     names = db.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE '%vec!_%' ESCAPE '!'")
     found = {int(match[1]) for (name,) in names if (match := _VECTOR_TABLE.fullmatch(name))}
     return found - set(generations.numbers(db))
 
 
-def forget_building(db: apsw.Connection, vectors: VectorTables, *, keep: Identity | None = None) -> None:
-    """Drop what an interrupted rebuild left, unless it is one for this identity."""
+def drop_unfinished(db: apsw.Connection, vectors: VectorTables, *, keep: Identity | None = None) -> None:
+    """Drop an unfinished rebuild, unless it is for this identity."""
     building = generations.find(db, "building")
     if building is not None and (keep is None or Identity.from_json(building.identity) != keep):
         _drop(db, building.number, vectors)
 
 
-def rename(db: apsw.Connection, live: Generation, identity: Identity) -> None:
-    """Say what a generation is for from now on; inside the caller's transaction."""
+def relabel(db: apsw.Connection, live: Generation, identity: Identity) -> None:
+    """Change a generation's identity; inside the caller's transaction."""
     written = json.dumps(identity.to_json(), sort_keys=True)
     db.execute("UPDATE generations SET identity = ? WHERE id = ?", (written, live.number))
 

@@ -1,4 +1,4 @@
-"""What a sync did, and what stands in the way of a rebuild."""
+"""Reports of a sync: what it did, and why a rebuild is pending."""
 
 from __future__ import annotations
 
@@ -8,49 +8,49 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 Progress = Callable[["SyncProgress"], None]
-LOOK = "look"
-"""The fact that holds what the last look at all files showed."""
-UPKEEP = "upkeep"
-"""The fact that upkeep is "due" after changes, or was "begun" and is not done."""
+DISK_SCAN = "look"
+"""Metadata key: the result of the last full scan."""
+MAINTENANCE = "upkeep"
+"""Metadata key: maintenance is "due" after changes, or was "begun" and is unfinished."""
 _MOST_PROBLEMS = 50
 
 
 @dataclass(frozen=True)
 class SyncProgress:
-    """How far a sync is, for a bar."""
+    """Progress of a sync."""
 
     files: int
     total: int
     chunks: int
     phase: Literal["indexing", "finishing"] = "indexing"
-    """`finishing`: all files are in, and the vector tables are brought into shape."""
+    """`finishing`: all files are indexed, and the vector tables are being optimized."""
 
 
 @dataclass(frozen=True)
 class Mismatch:
-    """The settings ask for another index than the one there is: what differs, and what building it would cost."""
+    """The index doesn't match the settings: what differs, and what a rebuild would cost."""
 
     differences: Sequence[str]
     chunks: int
     tokens: int
     provider: str | None
     returned: bool = False
-    """Whether the index was rebuilt away from the wanted settings less than a day ago."""
+    """Whether a rebuild replaced an index of these settings less than a day ago."""
 
     BEGINNING: ClassVar[str] = "the index was built with other settings"
 
     @property
     def sentence(self) -> str:
-        told = f"{self.BEGINNING} ({'; '.join(self.differences)})"
+        message = f"{self.BEGINNING} ({'; '.join(self.differences)})"
         if self.returned:
-            told += (
-                "; it was rebuilt from the wanted ones less than a day ago and is not rebuilt back by itself, "
-                "in case two configs share it"
+            message += (
+                "; it replaced an index with the current settings less than a day ago and is not rebuilt "
+                "automatically, in case two configs share it"
             )
         if not self.chunks:
-            return f"{told}; a rebuild embeds no text anew"
+            return f"{message}; a rebuild needs no new embeddings"
         receiver = f" sent to {self.provider}" if self.provider else ""
-        return f"{told}; a rebuild means {self.chunks:,} chunks, about {self.tokens:,} tokens{receiver}"
+        return f"{message}; a rebuild embeds {self.chunks:,} chunks, about {self.tokens:,} tokens{receiver}"
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -63,8 +63,8 @@ class Mismatch:
 
 
 @dataclass(frozen=True)
-class Look:
-    """What a look at all files showed beside the files: links, files with a second name, what could not be read."""
+class DiskScan:
+    """What a full scan found besides files: links, hard-linked duplicates, read errors."""
 
     links: int = 0
     doubles: int = 0
@@ -76,7 +76,7 @@ class Look:
 
 @dataclass(frozen=True)
 class SyncReport:
-    """What changed, and what did not work; `complete` is false where a limit or a cancellation ended it early."""
+    """What changed and what failed; `complete` is false if a limit or cancellation ended it early."""
 
     indexed: int = 0
     removed: int = 0
@@ -88,11 +88,11 @@ class SyncReport:
     mismatch: Mismatch | None = None
     seconds: float = 0.0
     out_of_time: bool = False
-    """Whether a provider was still asked when the time was up."""
-    looked_at: float = field(default_factory=time.time)
-    """When the files were listed: what came later is not known."""
-    look: Look | None = None
-    """None where only some paths were looked at."""
+    """Whether the provider had not answered when time ran out."""
+    scanned_at: float = field(default_factory=time.time)
+    """When the files were listed; later changes are not included."""
+    scan: DiskScan | None = None
+    """None if only some paths were scanned."""
 
     @property
     def changed(self) -> bool:

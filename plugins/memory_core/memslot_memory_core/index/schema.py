@@ -1,4 +1,4 @@
-"""The tables of an index file, and how an older file becomes a newer one."""
+"""The schema of an index file, and its migrations."""
 
 from __future__ import annotations
 
@@ -49,23 +49,23 @@ def _create(db: apsw.Connection) -> None:
 
 
 def _drop_statistics(db: apsw.Connection) -> None:
-    """Statistics taken while an index was small make SQLite scan tables that have grown since."""
+    """Drop statistics taken while an index was small: they make SQLite scan tables that have grown since."""
     for (table,) in db.execute("SELECT name FROM sqlite_schema WHERE name LIKE 'sqlite!_stat_' ESCAPE '!'").fetchall():
         db.execute(f"DROP TABLE {table}")
 
 
 def _add_parts(db: apsw.Connection) -> None:
-    """Vectors of parts of chunks are counted, and each space has the vectors of the background."""
+    """Add a counter for part vectors, and background vectors per space."""
     db.execute("ALTER TABLE generations ADD COLUMN part_vectors INTEGER NOT NULL DEFAULT 0")
     db.execute("ALTER TABLE spaces ADD COLUMN background BLOB")
 
 
 MIGRATIONS: Sequence[Callable[[apsw.Connection], None]] = (_create, _drop_statistics, _add_parts)
-"""Step n takes a file from version n to n + 1; the file's `user_version` counts the steps it has had."""
+"""Migration n takes a file from version n to n + 1; `user_version` holds the version."""
 
 
 def prepare(db: apsw.Connection) -> None:
-    """Bring a file to the newest schema; safe with other processes doing the same."""
+    """Migrate a file to the newest schema; safe with concurrent processes."""
     if _version(db) == len(MIGRATIONS):
         return
     with transaction(db):
@@ -74,11 +74,11 @@ def prepare(db: apsw.Connection) -> None:
         for step in MIGRATIONS[version:]:
             step(db)
         db.pragma("user_version", len(MIGRATIONS))
-    db.execute("PRAGMA writable_schema = RESET")  # reads the schema again; dropped statistics stay in memory until then
+    db.execute("PRAGMA writable_schema = RESET")  # reloads the schema; dropped statistics stay in memory until then
 
 
 def is_prepared(db: apsw.Connection) -> bool:
-    """Whether the file has all tables. Raises IndexTooNewError for one of a newer memslot."""
+    """Whether the schema is current. Raises IndexTooNewError for a newer memslot's file."""
     version = _version(db)
     _refuse_newer(version)
     return version == len(MIGRATIONS)
@@ -88,7 +88,7 @@ def _refuse_newer(version: int) -> None:
     if version > len(MIGRATIONS):
         raise IndexTooNewError(
             f"the index was written by a newer memslot (schema {version}, this one knows {len(MIGRATIONS)}); "
-            "upgrade memslot, or delete the index file to have it built again"
+            "upgrade memslot, or delete the index file to rebuild it"
         )
 
 
@@ -97,7 +97,7 @@ def _version(db: apsw.Connection) -> int:
 
 
 class transaction:  # noqa: N801  it reads as a statement: with transaction(db)
-    """One write transaction: all of it or nothing. It waits for another writer and cannot fail half-way for one."""
+    """A write transaction that takes the write lock at once, so it can't fail half-way for another writer."""
 
     def __init__(self, db: apsw.Connection) -> None:
         self._db = db
@@ -117,5 +117,5 @@ class transaction:  # noqa: N801  it reads as a statement: with transaction(db)
             self._roll_back()
 
     def _roll_back(self) -> None:
-        if self._db.in_transaction:  # SQLite ends some by itself, such as on a full disk
+        if self._db.in_transaction:  # SQLite rolls some back by itself, as on a full disk
             self._db.execute("ROLLBACK")

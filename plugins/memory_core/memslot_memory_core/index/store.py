@@ -1,4 +1,4 @@
-"""An index file in use: many readers, each with a snapshot of its own, and one writer."""
+"""Access to an index file: many readers, each with its own snapshot, and one writer."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from memslot_memory_core.index.connection import (
     IndexFault,
     damage_in,
     file_identity,
-    is_for_one_use,
     is_immutable,
+    is_single_use,
     move_aside,
+    open_for_reading,
     open_index,
-    open_to_read,
 )
 from memslot_memory_core.index.generation import Generation
 from memslot_memory_core.index.schema import is_prepared, prepare
@@ -38,17 +38,17 @@ _MOST_IDLE = 8
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The index as it was at one moment, whatever is written meanwhile."""
+    """A consistent view of the index, unaffected by concurrent writes."""
 
     db: apsw.Connection
     generation: Generation
 
 
 class IndexFile:
-    """One agent's index. Used from several threads; other processes may use the same file."""
+    """One agent's index file. Thread-safe; other processes may use the same file."""
 
     def __init__(self, file: Path, owner: Owner | None = None, *, older: Callable[[], None] | None = None) -> None:
-        """`older` moves an index of an earlier name here, if there is one; called where there is no file yet."""
+        """`older` adopts an index of an earlier file name; called if there is no file yet."""
         self.file = file
         self._owner = owner
         self._older = older
@@ -56,22 +56,22 @@ class IndexFile:
         self._idle: list[apsw.Connection] = []
         self._opened_as: tuple[int, int] | None = None
         self._filled: tuple[int, int] | None = None
-        """The file that was seen to be ours, with files in it."""
+        """The identity of the file last seen with indexed files in it."""
         self._damaged: tuple[int, int] | None = None
         self._closed = False
 
     @property
     def was_filled(self) -> bool:
-        """Whether the file that is there now was seen with something in it."""
+        """Whether the current file was seen with indexed files in it."""
         return self._filled is not None and file_identity(self.file) == self._filled
 
     @contextmanager
     def snapshot(self) -> Iterator[Snapshot | None]:
-        """The live generation, all reads of it from one moment; None where nothing was ever indexed."""
+        """A snapshot of the live generation; None if nothing was ever indexed."""
         identity = file_identity(self.file)
         may_be_torn = False
         try:
-            db = self._take(identity)
+            db = self._acquire(identity)
             if db is None:
                 yield None
                 return
@@ -85,7 +85,7 @@ class IndexFile:
             except BaseException:
                 _close(db)
                 raise
-            self._give_back(db, identity)
+            self._release(db, identity)
         except DAMAGE:
             if not may_be_torn:
                 self._damaged = identity
@@ -95,12 +95,11 @@ class IndexFile:
     def writer(
         self, *, wait_seconds: float = 0.0, cancelled: Callable[[], bool] | None = None
     ) -> Iterator[apsw.Connection]:
-        """The one connection that may write, with the newest schema. Raises IndexBusyError for another writer.
+        """The only connection that may write, with the schema migrated. Raises IndexBusyError if there is another.
 
-        A file that is no database, or not a whole one, is moved aside, at once or when it is found out: what it held
-        can be read again.
+        A damaged file is moved aside as soon as it is noticed; the index is rebuilt from the notes.
         """
-        from memslot_memory_core.index.lock import writer_lock
+        from memslot_memory_core.index.connection import writer_lock
 
         with writer_lock(self.file, wait_seconds=wait_seconds, cancelled=cancelled):
             if self._closed:
@@ -110,15 +109,15 @@ class IndexFile:
                 yield db
             except DAMAGE:
                 _close(db)
-                self.forget_readers()
+                self.drop_readers()
                 move_aside(self.file)
                 raise
             finally:
                 _close(db)
 
-    def stay_open(self) -> None:
-        """Keep a connection, as a search does: with the last one SQLite takes its log away, and to make that anew is a
-        third of a sync that finds nothing."""
+    def keep_reader_open(self) -> None:
+        """Keep a reader open: SQLite removes the WAL with the last connection, and recreating it is a third of a sync
+        that finds nothing."""
         if not self._idle:
             with contextlib.suppress(apsw.Error, IndexFault), self.snapshot():
                 pass
@@ -152,25 +151,25 @@ class IndexFile:
         raise AssertionError("unreachable")
 
     def _may_serve(self, db: apsw.Connection) -> bool:
-        """Whether the index was claimed for its owner. Raises IndexFault for another's."""
+        """Whether the index is claimed for its owner. Raises IndexFault for another owner's."""
         try:
             return self._owner is None or self._owner.owns(db)
         except IndexFault as error:
             raise IndexFault(f"{self.file}: {error}") from None
 
     def claim(self, db: apsw.Connection, drop: Callable[[int], object]) -> None:
-        """Make it its owner's index; for the writer."""
+        """Claim the index for its owner; for the writer."""
         if self._owner is not None:
             self._owner.claim(db, drop)
 
     def _remove_stub(self) -> None:
-        """A file that was cut to nothing: whoever has it open still would keep it locked for good."""
+        """Remove a truncated file: a process that still has it open would keep it locked forever."""
         with contextlib.suppress(FileNotFoundError):
             if self.file.stat().st_size < SMALLEST_DATABASE and self.file.is_file():
                 move_aside(self.file)
 
-    def look_for_damage(self) -> bool:
-        """Read the whole file; where it is not sound, `discard` will take it away."""
+    def check_damage(self) -> bool:
+        """Check the whole file; if it is damaged, `discard` will remove it."""
         identity = file_identity(self.file)
         try:
             with self.snapshot() as snapshot:
@@ -182,18 +181,18 @@ class IndexFile:
         return is_damaged
 
     def discard(self, *, wait_seconds: float) -> None:
-        """Take a file that a reader found damaged out of the way, unless somebody else has done it already.
+        """Move aside a file that a reader found damaged, unless it was replaced already.
 
-        The next writer builds a new one. Raises IndexBusyError when a writer is still at it after `wait_seconds`.
+        The next writer builds a new one. Raises IndexBusyError if a writer is still active after `wait_seconds`.
         """
-        from memslot_memory_core.index.lock import writer_lock
+        from memslot_memory_core.index.connection import writer_lock
 
         with writer_lock(self.file, wait_seconds=wait_seconds):
-            self.forget_readers()
+            self.drop_readers()
             if self._damaged is not None and file_identity(self.file) == self._damaged:
                 move_aside(self.file)
 
-    def forget_readers(self) -> None:
+    def drop_readers(self) -> None:
         with self._lock:
             idle, self._idle = self._idle, []
         for db in idle:
@@ -201,13 +200,13 @@ class IndexFile:
 
     def close(self) -> None:
         self._closed = True
-        self.forget_readers()
+        self.drop_readers()
 
-    def _take(self, identity: tuple[int, int] | None) -> apsw.Connection | None:
+    def _acquire(self, identity: tuple[int, int] | None) -> apsw.Connection | None:
         if self._closed:
             raise IndexFault("this memory is closed")
         if identity is None:
-            self.forget_readers()
+            self.drop_readers()
             return None
         with self._lock:
             stale: list[apsw.Connection] = []
@@ -219,7 +218,7 @@ class IndexFile:
         if db is not None:
             return db
         try:
-            return open_to_read(self.file)
+            return open_for_reading(self.file)
         except DAMAGE:
             raise
         except (apsw.Error, OSError) as error:
@@ -227,12 +226,12 @@ class IndexFile:
                 return None
             raise IndexFault(f"the index {self.file} cannot be opened: {_reason(error)}") from error
 
-    def _give_back(self, db: apsw.Connection, identity: tuple[int, int] | None) -> None:
+    def _release(self, db: apsw.Connection, identity: tuple[int, int] | None) -> None:
         with self._lock:
-            # One that has another file open than the one that is there now would show the old index for ever.
+            # A connection to a file that was replaced since would show the old index forever.
             is_current = identity == self._opened_as
             is_wanted = is_current and not self._closed and len(self._idle) < _MOST_IDLE
-            if is_wanted and not is_for_one_use(db):
+            if is_wanted and not is_single_use(db):
                 self._idle.append(db)
                 return
         _close(db)
@@ -243,7 +242,7 @@ def _read_transaction(db: apsw.Connection) -> Iterator[None]:
     db.execute("BEGIN")
     try:
         yield
-        db.execute("COMMIT")  # keeps what was made in the connection's temporary space
+        db.execute("COMMIT")  # keeps the connection's temp tables
     finally:
         with contextlib.suppress(apsw.Error):
             if db.in_transaction:

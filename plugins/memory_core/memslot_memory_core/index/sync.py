@@ -1,4 +1,4 @@
-"""Makes the index equal to what is on disk: finds what changed, embeds it, writes it file by file."""
+"""Syncs the index with the disk: finds changes, embeds them, writes them file by file."""
 
 from __future__ import annotations
 
@@ -14,12 +14,20 @@ from memslot_memory_core.index import rebuild
 from memslot_memory_core.index.connection import damage_in
 from memslot_memory_core.index.embeddings import Embedder, EmbeddingStore, prune
 from memslot_memory_core.index.erasure import erase_free_pages, erase_removed
-from memslot_memory_core.index.facts import Facts
-from memslot_memory_core.index.filling import Filling, Limits
 from memslot_memory_core.index.generation import Generation
 from memslot_memory_core.index.identity import Identity
-from memslot_memory_core.index.preparing import Sources
-from memslot_memory_core.index.report import LOOK, UPKEEP, Look, Mismatch, Progress, SyncProgress, SyncReport
+from memslot_memory_core.index.index_metadata import IndexMetadata
+from memslot_memory_core.index.index_pass import IndexPass, Limits
+from memslot_memory_core.index.memory_sources import Sources
+from memslot_memory_core.index.report import (
+    DISK_SCAN,
+    MAINTENANCE,
+    DiskScan,
+    Mismatch,
+    Progress,
+    SyncProgress,
+    SyncReport,
+)
 from memslot_memory_core.index.schema import transaction
 from memslot_memory_core.index.store import IndexFile
 from memslot_memory_core.index.vector_tables import VectorTables
@@ -27,14 +35,14 @@ from memslot_memory_core.index.vector_tables import VectorTables
 if TYPE_CHECKING:
     from memslot import EmbeddingPipeline
 
-_UNFINISHED = "the index is being built anew; until that is complete, the old one serves"
+_UNFINISHED = "the index is being rebuilt; searches use the old one until that is complete"
 
 _SAME_MOMENT_SECONDS = 30.0
-"""A look at the disk that finds nothing new writes down when it was, but not if the last one was this short ago."""
+"""Don't rewrite synced_at within this many seconds if nothing changed."""
 
 
 class Synchronizer:
-    """Keeps one agent's index in step. One run at a time: the index's own lock sees to that."""
+    """Syncs one agent's index. The index's lock allows one run at a time."""
 
     def __init__(
         self,
@@ -60,19 +68,18 @@ class Synchronizer:
         near: Collection[str] | None = None,
         force: bool = False,
         every_growth: bool = False,
-        upkeep: bool = True,
+        maintenance: bool = True,
         progress: Progress | None = None,
         cancelled: Callable[[], bool] = lambda: False,
         seconds: float | None = None,
         wait_seconds: float = 0.0,
     ) -> SyncReport:
-        """Bring the index up to date; `force` builds it anew beside the old one.
+        """Update the index; `force` rebuilds it beside the old one.
 
-        `near` are the places on the disk where something has changed, if all of them are known; what lies elsewhere
-        is then looked at only where there is need. `every_growth` also takes transcripts that grew by less than the
-        settings wait for. Without `upkeep`, work that grows with the index (vector tables, unused vectors) is left to
-        a later run. Raises IndexBusyError when another process is at it, and IndexFault where the index cannot be
-        written.
+        `near` lists the changed paths, if all are known; other paths are scanned only if necessary. `every_growth`
+        includes transcripts that grew by less than the configured threshold. Without `maintenance`, work that grows
+        with the index (vector tables, unused vectors) is left to a later run. Raises IndexBusyError if another process
+        is writing, and IndexFault if the index can't be written.
         """
         started = time.monotonic()
         deadline = None if seconds is None else started + seconds
@@ -81,11 +88,11 @@ class Synchronizer:
             self._embeddings.attach(db)
             try:
                 limits = Limits(cancelled, deadline, every_growth or force, force)
-                report = self._run(db, embedder, None if force else near, force, upkeep, progress, limits)
+                report = self._run(db, embedder, None if force else near, force, maintenance, progress, limits)
             finally:
                 self._embeddings.attach(None)
-        if not report.changed:  # and so more such looks are likely to come
-            self._index.stay_open()
+        if not report.changed:  # more such syncs are likely
+            self._index.keep_reader_open()
         return replace(report, seconds=time.monotonic() - started)
 
     def _run(
@@ -94,156 +101,160 @@ class Synchronizer:
         embedder: Embedder,
         near: Collection[str] | None,
         force: bool,
-        upkeep: bool,
+        maintenance: bool,
         progress: Progress | None,
         limits: Limits,
     ) -> SyncReport:
         if force and damage_in(db, 1):
-            # What all generations share would stay as it is.
+            # A rebuild would not replace what all generations share.
             raise apsw.CorruptError("the index is damaged")
-        if upkeep:
+        if maintenance:
             rebuild.clean_up(db, self._vectors)
         target, mismatch = self._target(db, embedder, force)
         if not target.vectors and not target.turn_vectors:
-            # An empty table costs nothing to make, and from then on it follows every change.
-            self._vectors.settle(db, target, changed=False)
+            # An empty table is free to create, and follows every change from then on.
+            self._vectors.maintain(db, target, changed=False)
             target = generations.by_number(db, target.number) or target
-        looked = self._looked_at_all(db, target)
-        near = None if looked is None else near
-        filling = Filling(db, target, self._sources, embedder, self._vectors, progress, limits, self._embeddings, near)
-        report = filling.run()
+        known_problems = self._unread_at_last_scan(db, target)
+        near = None if known_problems is None else near
+        index_pass = IndexPass(
+            db, target, self._sources, embedder, self._vectors, progress, limits, self._embeddings, near
+        )
+        report = index_pass.run()
         is_new = target.state == "building"
-        problems = [*report.problems] if looked is None or report.look else [*looked, *report.problems]
+        problems = [*report.problems] if known_problems is None or report.scan else [*known_problems, *report.problems]
         if mismatch is not None:
             problems.append(mismatch.sentence)
         report = replace(report, problems=problems, mismatch=mismatch, rebuilt=is_new and report.complete)
         if is_new and report.complete:
-            if upkeep:
-                _tell_finishing(progress, report)
-                self._vectors.settle(db, generations.by_number(db, target.number) or target)
-            rebuild.publish(db, target, for_now=embedder.is_fallback)
-            if upkeep:
+            if maintenance:
+                _report_finishing(progress, report)
+                self._vectors.maintain(db, generations.by_number(db, target.number) or target)
+            rebuild.publish(db, target, temporary=embedder.is_fallback)
+            if maintenance:
                 rebuild.clean_up(db, self._vectors)
         if report.complete or not is_new:
-            self._finish(db, target, report, upkeep, progress)
+            self._finish(db, target, report, maintenance, progress)
             if force:
                 erase_free_pages(db)
         else:
             self._keep_live_fresh(db, limits)
             with transaction(db):
-                Facts(db).write_problems([*problems, _UNFINISHED])
+                IndexMetadata(db).write_problems([*problems, _UNFINISHED])
         return replace(report, problems=[*problems, embedder.absent]) if embedder.absent else report
 
     def _keep_live_fresh(self, db: apsw.Connection, limits: Limits) -> None:
-        """While a rebuild waits for its provider, new notes are found by their words in the index that serves."""
+        """While a rebuild waits for its provider, index new notes by keywords in the live generation."""
         live = generations.find(db, "live")
         if live is not None and not limits.reached:
-            Filling(db, live, self._sources, Embedder(), self._vectors, None, limits, self._embeddings).run()
+            IndexPass(db, live, self._sources, Embedder(), self._vectors, None, limits, self._embeddings).run()
 
     def _target(self, db: apsw.Connection, embedder: Embedder, force: bool) -> tuple[Generation, Mismatch | None]:
-        """The generation to write to: the live one, or one that will take its place."""
+        """The generation to write to: the live one, or its replacement."""
         wanted = self._identity(embedder.pipeline)
         live = generations.find(db, "live")
         if live is None:
             with transaction(db):
                 return generations.create(db, "live", wanted.to_json()), None
         there = Identity.from_json(live.identity)
-        if not force and rebuild.was_left(db, live, wanted):
+        if not force and rebuild.was_recently_replaced(db, live, wanted):
             return live, rebuild.find_mismatch(db, live, wanted, embedder)
         if wanted.provider is None and there.provider is not None:
-            # Nobody embeds now: vectors that are there stay, and wait for somebody who can use them.
+            # No provider now: keep the existing vectors for when there is one.
             kept = wanted.with_vectors_of(there)
             if embedder.absent is not None and (force or kept != there):
                 cost = rebuild.cost(db, live, kept)
                 if cost.chunks:
                     return live, Mismatch(
-                        there.differences(kept) or ["a rebuild was asked for"], cost.chunks, cost.tokens, None
+                        there.differences(kept) or ["a rebuild was requested"], cost.chunks, cost.tokens, None
                     )
                 wanted = kept
             elif not force and kept == there:
                 wanted = kept
         if there.provider is None and there.same_layout(wanted) and wanted != there and not force:
-            # Built by keywords alone: every chunk is simply one that waits for its vector.
+            # A keyword-only index of the same layout: its chunks only lack their vectors.
             with transaction(db):
-                rebuild.rename(db, live, wanted)
+                rebuild.relabel(db, live, wanted)
             live = generations.find(db, "live")
             assert live is not None
             return live, None
         if wanted == there and not force:
-            rebuild.forget_building(db, self._vectors)
+            rebuild.drop_unfinished(db, self._vectors)
             return live, None
         mismatch = None if force else rebuild.find_mismatch(db, live, wanted, embedder)
         if mismatch is None:
             return rebuild.begin(db, wanted, self._vectors, afresh=force), None
-        rebuild.forget_building(db, self._vectors, keep=wanted)
+        rebuild.drop_unfinished(db, self._vectors, keep=wanted)
         return live, mismatch
 
     @staticmethod
-    def _looked_at_all(db: apsw.Connection, target: Generation) -> Sequence[str] | None:
-        """What the last look at all files could not read; None where some of them may be unknown to the generation.
+    def _unread_at_last_scan(db: apsw.Connection, target: Generation) -> Sequence[str] | None:
+        """Read errors of the last full scan; None if a new full scan is needed.
 
-        Where one file has two names it is known by one of them, and may have to be known by the other any time.
+        A file with two names is indexed under one, and may have to move to the other at any time.
         """
-        look = Facts(db).read(LOOK)
-        if look is None or not look["complete"] or look["doubles"]:
+        scan = IndexMetadata(db).read(DISK_SCAN)
+        if scan is None or not scan["complete"] or scan["doubles"]:
             return None
         if target.state != "live" or target.synced_at is None:
             return None
-        problems: list[str] = look["problems"]
+        problems: list[str] = scan["problems"]
         return problems
 
     @staticmethod
     def _was_same(db: apsw.Connection, now: Generation, report: SyncReport) -> bool:
-        """Whether the index says all that this look at the disk found out, or as good as all."""
-        facts = Facts(db)
-        if facts.problems() != list(report.problems):
+        """Whether the index already records this scan's outcome, give or take a moment."""
+        metadata = IndexMetadata(db)
+        if metadata.problems() != list(report.problems):
             return False
-        if report.look is None:
+        if report.scan is None:
             return True
         ago = None if now.synced_at is None else time.time() - now.synced_at
         is_recent = ago is not None and 0 <= ago < _SAME_MOMENT_SECONDS
-        return is_recent and facts.read(LOOK) == _told(report, report.look)
+        return is_recent and metadata.read(DISK_SCAN) == _scan_record(report, report.scan)
 
     def _finish(
-        self, db: apsw.Connection, target: Generation, report: SyncReport, upkeep: bool, progress: Progress | None
+        self, db: apsw.Connection, target: Generation, report: SyncReport, maintenance: bool, progress: Progress | None
     ) -> None:
-        """Note what this look found and when, then do the upkeep that is due."""
+        """Record the outcome of this sync, then do maintenance that is due."""
         now = generations.by_number(db, target.number)
         if now is None:
             return
-        due = Facts(db).read(UPKEEP)
+        due = IndexMetadata(db).read(MAINTENANCE)
         is_same = not report.changed and self._was_same(db, now, report)
         if not is_same:
             with transaction(db):
-                if report.complete and (report.look is not None or now.synced_at is None):
-                    db.execute("UPDATE generations SET synced_at = ? WHERE id = ?", (report.looked_at, target.number))
-                Facts(db).write_problems(report.problems)
-                if report.look is not None:
-                    Facts(db).write(LOOK, _told(report, report.look))
+                if report.complete and (report.scan is not None or now.synced_at is None):
+                    db.execute("UPDATE generations SET synced_at = ? WHERE id = ?", (report.scanned_at, target.number))
+                IndexMetadata(db).write_problems(report.problems)
+                if report.scan is not None:
+                    IndexMetadata(db).write(DISK_SCAN, _scan_record(report, report.scan))
                 if report.changed and due != "begun":
-                    Facts(db).write(UPKEEP, "due")
-        if upkeep and (report.changed or due or (report.look is not None and self._vectors.is_due(db, now))):
-            _tell_finishing(progress, report)
-            # Whether a table should have another shape can wait: finding out takes as long as the table is large.
-            self._do_upkeep(db, now, reshape=report.look is not None or due is not None)
+                    IndexMetadata(db).write(MAINTENANCE, "due")
+        if maintenance and (
+            report.changed or due or (report.scan is not None and self._vectors.needs_maintenance(db, now))
+        ):
+            _report_finishing(progress, report)
+            # Checking whether a table should be reshaped takes time in proportion to its size, so it can wait.
+            self._maintain(db, now, reshape=report.scan is not None or due is not None)
 
-    def _do_upkeep(self, db: apsw.Connection, generation: Generation, *, reshape: bool) -> None:
-        """Bring the vector tables into the shape that their size asks for, and drop vectors that nothing uses."""
+    def _maintain(self, db: apsw.Connection, generation: Generation, *, reshape: bool) -> None:
+        """Optimize the vector tables for their size, and prune unused vectors."""
         with transaction(db):
-            Facts(db).write(UPKEEP, "begun")
-        self._vectors.settle(db, generation, changed=reshape)
+            IndexMetadata(db).write(MAINTENANCE, "begun")
+        self._vectors.maintain(db, generation, changed=reshape)
         prune(db, generations.numbers(db), self._keep_embeddings)
         if reshape:
             erase_removed(db, generation.tables, self._index.file)
         with transaction(db):
-            Facts(db).forget(UPKEEP)
+            IndexMetadata(db).forget(MAINTENANCE)
 
 
-def _tell_finishing(progress: Progress | None, report: SyncReport) -> None:
+def _report_finishing(progress: Progress | None, report: SyncReport) -> None:
     if progress is not None:
         progress(SyncProgress(report.indexed, report.indexed, 0, "finishing"))
 
 
-def _told(report: SyncReport, look: Look) -> dict[str, Any]:
-    """What is remembered of a look, and whether all that it found is in the index."""
-    return {**look.to_json(), "complete": report.complete}
+def _scan_record(report: SyncReport, scan: DiskScan) -> dict[str, Any]:
+    """The metadata stored about a scan, and whether everything it found is indexed."""
+    return {**scan.to_json(), "complete": report.complete}

@@ -1,4 +1,4 @@
-"""FTS5's tokenizer, called without a table: queries are split and stemmed exactly as the index is."""
+"""FTS5's tokenizer without a table: queries are tokenized and stemmed exactly as the index is."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memslot.retrieval import QueryTerms, Token
 if TYPE_CHECKING:
     import apsw
 
-# Marks (Mn, Mc) belong to words: without them Hindi falls apart at each vowel sign.
+# Marks (Mn, Mc) belong to words: otherwise Hindi splits at each vowel sign.
 _UNICODE = ("remove_diacritics", "2", "categories", "L* N* Co Mn Mc")
 TOKENIZER = "porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'"
 
@@ -38,7 +38,7 @@ class Fts5Tokenizer:
         return _Handles()
 
     def tokens(self, text: str) -> Sequence[Token]:
-        """The words of a text with their places."""
+        """The tokens of a text with their offsets."""
         handles, encoded = self._handles, text.encode()
         plain: Any = handles.plain(encoded, handles.reason, None)
         stemmed: Any = handles.stemmed(encoded, handles.reason, None)
@@ -61,10 +61,10 @@ FTS5 = Fts5Tokenizer()
 
 
 def stems(text: str, language: str | None = None) -> list[str]:
-    """The stems that the keyword index holds of a text, in order; its language is told from it unless given."""
+    """The stems of a text as indexed, in order; its language is detected unless given."""
     return memslot.retrieval.stems(text, FTS5, language)
 
 
 def query_terms(query: str) -> QueryTerms:
-    """The terms of a query, as the keyword index holds them."""
+    """The terms of a query, as indexed."""
     return memslot.retrieval.query_terms(query, FTS5)

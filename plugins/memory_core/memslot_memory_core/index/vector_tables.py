@@ -1,4 +1,4 @@
-"""The vector tables of each generation: which engine serves them, and that they are in step with the chunks."""
+"""The vector tables of each generation: their engine, and keeping them in step with the chunks."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Literal
 import apsw
 
 from memslot_memory_core.index.generation import Generation, Tables
-from memslot_memory_core.index.part_vectors import PartFinder
+from memslot_memory_core.index.part_vectors import PartIndex
 from memslot_memory_core.index.schema import transaction
-from memslot_memory_core.index.vectors.choose import choose_engine, make_engine
 from memslot_memory_core.index.vectors.engine import State, VectorEngine, VectorTable
+from memslot_memory_core.index.vectors.engine_choice import choose_engine, make_engine
 from memslot_memory_core.index.vectors.extensions import engine_of, is_usable, load
 
 if TYPE_CHECKING:
-    from memslot_memory_core.index.vectors.choose import Choice, Wanted
-    from memslot_memory_core.index.writing import Engines
+    from memslot_memory_core.index.file_writer import Engines
+    from memslot_memory_core.index.vectors.engine_choice import Choice, Wanted
 
     Kind = Literal["chunks", "turns"]
     GenerationKey = tuple[str | None, int]
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 _OFTEN = 3
 _MEMORY_BYTES = 32_000_000
-"""A process that searches more than this often keeps so many vectors in its memory: comparing them there takes a third
-of the time that any table takes, and gives the same answers."""
+"""A process that searches more often than this keeps up to so many vectors in memory: three times as fast as any table,
+with the same results."""
 
 
 class VectorTables:
-    """Knows the engine that the settings ask for, and keeps what an engine remembers between two searches."""
+    """Selects vector engines and keeps their state between searches."""
 
     def __init__(self, wanted: Wanted = "auto", extension_path: str | None = None) -> None:
         self._wanted = wanted
@@ -39,13 +39,13 @@ class VectorTables:
         self._lock = threading.Lock()
         self._engines: dict[tuple[GenerationKey, Kind, str], VectorEngine] = {}
         self._distrusted: set[int] = set()
-        self._finders: dict[GenerationKey, PartFinder] = {}
+        self._finders: dict[GenerationKey, PartIndex] = {}
         self._searches = 0
 
-    def distrust(self, number: int) -> bool:
-        """An engine failed on this generation's tables: they are left alone, and the next sync makes them anew.
+    def mark_broken(self, number: int) -> bool:
+        """Mark this generation's tables as broken: they are not used, and the next sync recreates them.
 
-        False where that was known already.
+        False if that was known already.
         """
         with self._lock:
             is_news = number not in self._distrusted
@@ -55,8 +55,8 @@ class VectorTables:
     # For the writer
 
     def for_writing(self, db: apsw.Connection, generation: Generation) -> Engines:
-        """The engines whose tables must follow each change; none where vectors are searched without tables."""
-        from memslot_memory_core.index.writing import Engines
+        """The engines whose tables must follow each change; none without tables."""
+        from memslot_memory_core.index.file_writer import Engines
 
         if generation.engine == "numpy" or _dims(generation) is None:
             return Engines()
@@ -66,14 +66,14 @@ class VectorTables:
             return Engines(
                 make_engine(generation.engine, tables["chunks"]), make_engine(generation.engine, tables["turns"])
             )
-        # Tables that cannot follow would be wrong soon: from now on the vectors themselves are searched. A later
-        # writer that can use the tables makes them anew.
+        # Tables that can't be updated would go stale: search the vectors directly until a writer that can use the
+        # tables recreates them.
         with transaction(db):
             self._note(db, generation.number, "numpy", f"{generation.engine} cannot be written here: {lack}")
         return Engines()
 
-    def settle(self, db: apsw.Connection, generation: Generation, *, changed: bool = True) -> None:
-        """After a sync: choose the engine for the size the index has now, and bring its tables into shape."""
+    def maintain(self, db: apsw.Connection, generation: Generation, *, changed: bool = True) -> None:
+        """After a sync: select the engine for the current size, and optimize its tables."""
         choice = self._choose(db, generation)
         if choice is None:
             return
@@ -88,7 +88,7 @@ class VectorTables:
                         engine.fill(db)
                     self._distrusted.discard(generation.number)
                 else:
-                    name, reason = "numpy", "tables of another engine are in the way that cannot be loaded here"
+                    name, reason = "numpy", "tables of another engine exist that can't be loaded here"
                     engines = []
                 self._note(db, generation.number, name, reason)
         elif reason != generation.engine_reason:
@@ -99,8 +99,8 @@ class VectorTables:
                 with transaction(db):
                     engine.maintain(db)
 
-    def is_due(self, db: apsw.Connection, generation: Generation) -> bool:
-        """Whether `settle` would choose another engine than the one that serves; costs next to nothing."""
+    def needs_maintenance(self, db: apsw.Connection, generation: Generation) -> bool:
+        """Whether `maintain` would switch engines; cheap."""
         choice = self._choose(db, generation)
         if choice is None:
             return False
@@ -108,7 +108,7 @@ class VectorTables:
         return choice.name != generation.engine or not in_shape
 
     def _choose(self, db: apsw.Connection, generation: Generation) -> Choice | None:
-        """The engine for the size that the index has now; None where it has no vectors."""
+        """The engine for the current size; None without vectors."""
         dims = _dims(generation)
         if dims is None:
             return None
@@ -121,7 +121,7 @@ class VectorTables:
         )
 
     def drop(self, db: apsw.Connection, number: int) -> bool:
-        """Remove a generation's vector tables; inside the caller's transaction. False where one cannot be removed."""
+        """Drop a generation's vector tables; inside the caller's transaction. False if one can't be dropped."""
         is_gone = True
         tables = Tables(number)
         for table in (tables.vectors, tables.turn_vectors):
@@ -132,13 +132,13 @@ class VectorTables:
                 if self.load(db, name) is None:
                     db.execute(f"DROP TABLE {table}")
                     continue
-            except apsw.SQLError:  # an extension's word for a table that it cannot read
+            except apsw.SQLError:  # how an extension reports an unreadable table
                 pass
             is_gone = False
         return is_gone
 
     def _lack(self, db: apsw.Connection, generation: Generation) -> str | None:
-        """Why the tables of a generation cannot be used here."""
+        """Why a generation's tables are unusable here, if they are."""
         if generation.number in self._distrusted:
             return "its tables are damaged"
         return self.load(db, generation.engine)
@@ -153,7 +153,7 @@ class VectorTables:
     # For readers
 
     def for_reading(self, db: apsw.Connection, generation: Generation, kind: Kind) -> tuple[VectorEngine, str | None]:
-        """The engine to search with, and why it is not the one of the index, if so."""
+        """The engine to search with, and why it is not the index's own, if so."""
         name, reason = generation.engine, None
         table = dict(_tables(generation))[kind]
         if name != "numpy":
@@ -171,17 +171,17 @@ class VectorTables:
                 engine = self._engines[generation.key, kind, name] = make_engine(name, table)
         return engine, reason
 
-    def part_finder(self, generation: Generation) -> PartFinder:
-        """What finds the parts of a generation's chunks."""
+    def part_index(self, generation: Generation) -> PartIndex:
+        """The index over the parts of a generation's chunks."""
         with self._lock:
             finder = self._finders.get(generation.key)
             if finder is None:
                 self._finders = {key: each for key, each in self._finders.items() if not _is_past(key, generation)}
-                finder = self._finders[generation.key] = PartFinder(generation.tables)
+                finder = self._finders[generation.key] = PartIndex(generation.tables)
             return finder
 
     def counts(self, db: apsw.Connection, generation: Generation) -> tuple[int, int] | None:
-        """How many chunks and turns the tables of the engine hold; None where it has none, or none that opens here."""
+        """Row counts of the engine's tables; None without usable tables."""
         if generation.engine == "numpy" or _dims(generation) is None or self.load(db, generation.engine) is not None:
             return None
         tables = dict(_tables(generation))
@@ -191,20 +191,20 @@ class VectorTables:
         return (chunks or 0, turns or 0)
 
     def load(self, db: apsw.Connection, name: str) -> str | None:
-        """Make an engine usable on a connection; None, or why it is not."""
+        """Load an engine on a connection; returns why that failed, or None."""
         with contextlib.suppress(apsw.Error):
             return load(db, name, extension_path=self._extension_path)
         return f"{name} could not be loaded"
 
 
 def _is_past(key: GenerationKey, generation: Generation) -> bool:
-    """Whether nobody searches a generation any more, now that this one is searched."""
+    """Whether a generation is obsolete now that this one is searched."""
     file_id, number = key
     return file_id != generation.file_id or number < generation.number - 1
 
 
 def state_of(generation: Generation, kind: Kind) -> State:
-    """What tells an engine that remembers vectors whether they are still the same."""
+    """The state by which an engine notices that its cached vectors changed."""
     return generation.changes, generation.vectors if kind == "chunks" else generation.turn_vectors
 
 
@@ -212,7 +212,7 @@ def _tables(generation: Generation) -> Iterator[tuple[Kind, VectorTable]]:
     tables = generation.tables
     dims = _dims(generation) or 1
     for kind, name, rows in (("chunks", tables.vectors, tables.chunks), ("turns", tables.turn_vectors, tables.turns)):
-        # A lookup by primary key in a subquery of its own; in a join, statistics could make it a scan for each row.
+        # A subquery forces a primary-key lookup; in a join, statistics could turn it into a scan per row.
         vector = "(SELECT vector FROM embeddings e WHERE e.id = r.embedding_id)"
         select = f"SELECT r.id, {vector} FROM {rows} r WHERE +r.embedding_id IS NOT NULL"
         yield kind, VectorTable(name, dims, select)  # type: ignore[misc]

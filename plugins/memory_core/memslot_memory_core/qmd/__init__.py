@@ -1,1 +1,1 @@
-"""The QMD backend: the `qmd` program searches, and the builtin index stands in when it cannot."""
+"""The QMD backend: the `qmd` program searches, with the builtin index as its fallback."""

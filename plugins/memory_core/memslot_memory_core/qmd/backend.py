@@ -1,4 +1,4 @@
-"""QMD as the memory that tools, commands and hooks use, with the builtin index behind it."""
+"""The QMD backend, with the builtin index as its fallback."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from memslot import (
 
 from memslot_memory_core.index.report import Progress, SyncReport
 from memslot_memory_core.manager import MemoryManager
+from memslot_memory_core.note_reader import MAX_LINES
 from memslot_memory_core.qmd.errors import QmdError, QmdPathError
 from memslot_memory_core.qmd.fallback import FallbackMemory
 from memslot_memory_core.qmd.memory import QmdMemory
 from memslot_memory_core.qmd.settings import settings_from
-from memslot_memory_core.reading import MAX_LINES
 from memslot_memory_core.settings import memory_settings
 from memslot_memory_core.sources.files import SourceFile, make_source_file
 from memslot_memory_core.sources.text import split_lines
@@ -34,7 +34,7 @@ from memslot_memory_core.sources.transcripts import Resume, chunk_transcript, re
 
 
 class QmdBackend:
-    """One agent's memory: QMD answers, and while it cannot, the builtin index does and says so."""
+    """One agent's memory: QMD searches, and the builtin index takes over while QMD fails."""
 
     def __init__(self, qmd: QmdMemory, make_builtin: Callable[[], MemoryManager]) -> None:
         self.qmd = qmd
@@ -48,9 +48,9 @@ class QmdBackend:
     def read(
         self, path: str, *, start_line: int = 1, max_lines: int = 200, session: Session | None = None
     ) -> MemoryText:
-        """Lines of `qmd/<collection>/<path>`, or of a file that the builtin index gave; other paths are refused."""
+        """Lines of `qmd/<collection>/<path>` or of a path from the builtin index; other paths are refused."""
         if not path.startswith("qmd/"):
-            # In a chat that the scope leaves out, the way around QMD is closed, too.
+            # A chat outside the scope must not read through the fallback either.
             refusal = self.qmd.refusal(session)
             if refusal is not None:
                 raise QmdPathError(str(refusal.warning))
@@ -62,7 +62,7 @@ class QmdBackend:
         return MemoryText(path, "\n".join(part), start_line, len(part), following)
 
     def list_items(self, *, cursor: str | None = None, limit: int = 100, session: Session | None = None) -> MemoryPage:
-        """The notes themselves, whichever index answers."""
+        """The notes, whichever index is active."""
         if self.qmd.refusal(session) is not None:
             return MemoryPage(())
         return self.memory.secondary().list_items(cursor=cursor, limit=limit, session=session)
@@ -89,14 +89,14 @@ class QmdBackend:
         cancelled: Callable[[], bool] | None = None,
         wait_seconds: float = 60.0,
     ) -> SyncReport:
-        """Have QMD look for changes now; where it cannot, bring the builtin index up to date."""
+        """Update QMD's index now; if that fails, sync the builtin index."""
         try:
             report = self.qmd.update()
         except QmdError as error:
             behind = self.memory.secondary().sync(
                 force=force, progress=progress, cancelled=cancelled, wait_seconds=wait_seconds
             )
-            sentence = f"QMD could not update ({error}), so the builtin index was brought up to date"
+            sentence = f"QMD could not update ({error}), so the builtin index was updated"
             return SyncReport(**{**vars(behind), "problems": (sentence, *behind.problems)})
         if report is None:
             return SyncReport(complete=False, problems=("another process is updating QMD's index",))
@@ -119,13 +119,13 @@ class QmdBackend:
             self.memory.secondary().start_session()
 
     def start_watching(self) -> str:
-        """QMD does not watch; it looks every `memory.qmd.update.interval`."""
+        """QMD doesn't watch files; it updates every `memory.qmd.update.interval`."""
         self.qmd.start()
         seconds = self.qmd.settings.interval
-        return f"QMD looks for changes every {seconds:g} s" if seconds else "QMD looks for changes only when asked"
+        return f"QMD updates every {seconds:g} s" if seconds else "QMD updates only on request"
 
     def last_sync(self) -> SyncReport | None:
-        """None: QMD's own updates come by the clock, and nobody waits for them."""
+        """Always None: QMD updates by itself."""
         return None
 
     def status(self, *, deep: bool = False) -> MemoryStatus:
@@ -138,7 +138,7 @@ class QmdBackend:
 def make_qmd_backend(
     ctx: PluginContext, make_builtin: Callable[[], MemoryManager], *, has_unmarked: bool
 ) -> QmdBackend:
-    """The agent's memory by `memory.qmd`; nothing is started yet."""
+    """Create the backend from `memory.qmd`; starts nothing."""
     held_here = WorkspaceTranscripts(real_path(ctx.workspace), with_unmarked=has_unmarked)
 
     def render(transcript: Path) -> str:
@@ -146,7 +146,7 @@ def make_qmd_backend(
 
     settings = settings_from(memory_settings(ctx).qmd)
     if settings.export_dir is not None:
-        # Beside it, not inside: QMD looks below a folder that it is given.
+        # Beside it, not inside: QMD indexes folders recursively.
         name = ctx.places.name_for(settings.export_dir.name, ctx.workspace)
         settings = replace(settings, export_dir=settings.export_dir.with_name(name))
     qmd = QmdMemory(
@@ -160,7 +160,7 @@ def make_qmd_backend(
 
 
 def render_transcript(file: Path) -> str:
-    """What was said, one paragraph for each message, clean; empty for a transcript that is gone."""
+    """A transcript as text, one paragraph per message; empty if it is gone."""
     source = _source_of(file)
     said: dict[int, str] = {}
     resume: Resume | None = None

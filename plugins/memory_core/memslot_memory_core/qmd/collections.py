@@ -1,4 +1,4 @@
-"""Which folders QMD indexes, how it is told, and which files are thereby readable."""
+"""QMD collections: which folders it indexes, their registration, and which files are readable."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from memslot_memory_core.qmd.settings import ExtraPath, QmdSettings
 
 MEMORY_ROOT, MEMORY_DIR, SESSIONS = "memory-root", "memory-dir", "sessions"
 PRIVATE_FILES = ("MEMORY.md", "memory.md", "USER.md")
-"""What is about the person, and so for nobody's eyes but theirs."""
+"""Notes about the user, private to direct chats."""
 MAX_FILE_BYTES = 16 * 1024 * 1024
 _MARKDOWN = "**/*.md"
 _LISTED = re.compile(r"^(\S+) \(qmd://\S+/\)[^\n]*\n\s+Pattern:[ \t]+([^\n]*)$", re.MULTILINE)
@@ -24,7 +24,7 @@ _LISTED = re.compile(r"^(\S+) \(qmd://\S+/\)[^\n]*\n\s+Pattern:[ \t]+([^\n]*)$",
 
 @dataclass(frozen=True)
 class Collection:
-    """One folder under a name. `private`: only where nobody listens in."""
+    """A named folder; `private` for direct chats only."""
 
     name: str
     root: Path
@@ -37,19 +37,19 @@ class Collection:
         return str(self.root), self.pattern
 
     def file(self, path: str) -> Path | None:
-        """The file of that relative path, there or not; None where it cannot belong to the collection."""
+        """The file at that relative path, existing or not; None if it can't belong to the collection."""
         if "\0" in path or "\\" in path or not matches(self.pattern, path):
             return None
         file = self.root / path
         try:
-            # Any link on the way makes these differ.
+            # These differ if there is a link on the path.
             return file if Path(os.path.realpath(file)) == file else None
         except (OSError, ValueError):
             return None
 
 
 def desired_collections(settings: QmdSettings, workspace: Path, sessions_dir: Path | None) -> list[Collection]:
-    """What the config asks for; a folder that is not there is left out until it is."""
+    """The configured collections, without folders that don't exist yet."""
     workspace = workspace.resolve()
     wanted: list[Collection] = []
     if settings.include_default_memory:
@@ -57,7 +57,7 @@ def desired_collections(settings: QmdSettings, workspace: Path, sessions_dir: Pa
         if not (workspace / "memory").is_symlink():
             wanted.append(Collection(MEMORY_DIR, workspace / "memory", _MARKDOWN))
     if sessions_dir is not None:
-        # What was said in a direct chat is not for a group.
+        # Transcripts of direct chats are private.
         wanted.append(Collection(SESSIONS, sessions_dir.resolve(), _MARKDOWN, private=True, source="sessions"))
     taken = {MEMORY_ROOT, MEMORY_DIR, SESSIONS}
     for extra in settings.paths:
@@ -67,12 +67,12 @@ def desired_collections(settings: QmdSettings, workspace: Path, sessions_dir: Pa
     return [each for each in wanted if first[each.key] is each and each.root.is_dir()]
 
 
-def align(
+def sync_collections(
     program: QmdProgram, desired: Iterable[Collection], known: Mapping[str, tuple[str, str]], *, timeout: float
 ) -> str:
-    """Tell QMD of what is missing or other than before, and let it forget what is gone, texts included.
+    """Add missing or changed collections to QMD, and remove old ones with their texts.
 
-    Gives what it printed about the new ones.
+    Returns what it printed about new ones.
     """
     wanted = {collection.name: collection for collection in desired}
     listed = {
@@ -95,28 +95,28 @@ def align(
 
 
 def is_private(collection: Collection, file: Path, workspace: Path) -> bool:
-    """Whether the file is about the person, by whichever collection it is reached."""
+    """Whether the file is private, whichever collection it is reached through."""
     if collection.private:
         return True
     return file.parent == workspace and file.name.casefold() in {name.casefold() for name in PRIVATE_FILES}
 
 
 def read_text(collections: Sequence[Collection], path: str, *, private: bool, workspace: Path) -> str:
-    """The text at `qmd/<collection>/<path>`, empty if there is no such file; other paths raise QmdPathError."""
+    """The text at `qmd/<collection>/<path>`, empty if the file is missing. Raises QmdPathError for other paths."""
     prefix, _, rest = path.partition("/")
     name, _, relative = rest.partition("/")
     collection = next((each for each in collections if each.name == name), None) if prefix == "qmd" else None
     file = collection.file(relative) if collection is not None else None
     if collection is None or file is None or (not private and is_private(collection, file, workspace)):
-        raise QmdPathError(f"{path!r} is not in the memory; use a path as memory_search gave it")
+        raise QmdPathError(f"{path!r} is not in the memory; use a path from memory_search")
     data = read_regular(file)
     return "" if data is None else data.decode("utf-8-sig", errors="replace")
 
 
 def read_regular(file: Path) -> bytes | None:
-    """A file's content, as much as is allowed; None for what is no plain file."""
+    """A file's content up to the size limit; None if it is not a regular file."""
     try:
-        # Not blocking: a pipe of that name would wait for its writer. Not following: it may just have become a link.
+        # Non-blocking: opening a pipe would wait for its writer. No following: it may just have become a link.
         descriptor = os.open(file, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     except OSError:
         return None
@@ -130,7 +130,7 @@ def _extra(extra: ExtraPath, workspace: Path, taken: set[str]) -> Collection:
     try:
         path = Path(extra.path).expanduser()
     except RuntimeError:
-        raise QmdError(f"memory.qmd.paths names {extra.path}, and there is no such user") from None
+        raise QmdError(f"memory.qmd.paths names {extra.path}, but there is no such user") from None
     path = Path(os.path.realpath(workspace / path))
     wished = re.sub(r"[^A-Za-z0-9_]+", "-", extra.name or path.stem).strip("-") or "notes"
     name, number = wished, 2

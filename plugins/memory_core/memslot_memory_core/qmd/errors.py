@@ -1,26 +1,26 @@
-"""What goes wrong with the QMD program, told in a sentence and with what to do."""
+"""Errors of the QMD program, each with a suggested action."""
 
 from __future__ import annotations
 
 from memslot import MemslotError
 
-from memslot_memory_core.reading import NotInMemoryError
+from memslot_memory_core.note_reader import NotInMemoryError
 
 
 class QmdError(MemslotError):
-    """QMD gave no usable answer; the builtin index can answer instead."""
+    """QMD failed; the builtin index can answer instead."""
 
     def __init__(self, message: str, *, action: str | None = None, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.action = action
-        """What the person can do about it."""
+        """What the user can do about it."""
         self.retry_after = retry_after
-        """In how many seconds another try is worth while, where that is known."""
+        """Seconds until a retry is worthwhile, if known."""
 
 
 class QmdTimeoutError(QmdError):
-    """QMD took longer than it may."""
+    """QMD exceeded its time limit."""
 
 
 class QmdPathError(NotInMemoryError):
-    """A path that belongs to no collection was asked for."""
+    """The path belongs to no collection."""

@@ -1,4 +1,4 @@
-"""Lets the builtin index answer while QMD cannot, says so, and goes back when it can."""
+"""Fallback to the builtin index while QMD fails, with retries."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from memslot import MemorySearchOutcome, MemoryStatus, MemslotError, Session
 
-from memslot_memory_core.outcome import unavailable
+from memslot_memory_core.search_output import unavailable
 from memslot_memory_core.searchable import Searchable
 
 FIRST_PAUSE = 30.0
@@ -22,22 +22,22 @@ _logger = logging.getLogger("memslot.plugin.memory-core")
 
 
 class Primary(Searchable, Protocol):
-    """What is asked first: `QmdMemory`, or anything that behaves like it.
+    """The preferred memory: `QmdMemory` or a compatible object.
 
-    Its `search` answers or raises; an error's `action` and `retry_after` are used if it has them.
+    `search` returns or raises; the error's `action` and `retry_after` are used if present.
     """
 
     def refusal(self, session: Session | None) -> MemorySearchOutcome | None:
-        """The answer to a chat that may hear nothing, whoever would answer."""
+        """The answer for a chat without access, whichever memory is active."""
 
 
 Second = TypeVar("Second", bound=Searchable)
-"""What answers meanwhile: the builtin index."""
+"""The fallback: the builtin index."""
 
 
 @dataclass(frozen=True)
 class Outage:
-    """Why the primary is not asked at present, since when, and when it is tried again (by the monotonic clock)."""
+    """Why the primary is down, since when, and when to retry (monotonic clock)."""
 
     reason: str
     action: str | None
@@ -47,11 +47,11 @@ class Outage:
 
 
 class FallbackMemory(Generic[Second]):
-    """Asks the primary; while that fails, the secondary. No search raises. Used from several threads at once.
+    """Searches the primary or, while it is down, the secondary. Never raises; thread-safe.
 
-    After a failure the primary is left alone for 30 s, then 1, 2, 4 and at most 5 minutes. The first search after
-    that pause is still answered by the secondary, while the primary tries the same in the background: nobody waits
-    for something that may be broken.
+    After a failure the primary is paused for 30 s, then 1, 2, 4 and at most 5 minutes. The first search after a pause
+    still uses the secondary while the primary is retried in the background, so no search waits for a primary that may
+    be broken.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class FallbackMemory(Generic[Second]):
         self._make_secondary = make_secondary
         self._clock, self._wall_clock = clock, wall_clock
         self._in_background = in_background or _start_thread
-        self._lock = threading.Lock()  # for the fields below; never held while anybody is asked
+        self._lock = threading.Lock()  # guards the fields below; never held during a search
         self._outage: Outage | None = None
         self._is_trying = False
         self._is_closed = False
@@ -78,15 +78,15 @@ class FallbackMemory(Generic[Second]):
 
     @property
     def outage(self) -> Outage | None:
-        """Why the secondary answers at present; None while the primary does."""
+        """The current outage, or None."""
         return self._outage
 
     def search(
         self, query: str, *, max_results: int | None = None, session: Session | None = None, **options: Any
     ) -> MemorySearchOutcome:
-        """Answer from the one or the other; both are told everything. Only an empty query raises."""
+        """Search the primary or the secondary. Raises only for an empty query."""
         if not query.strip():
-            raise MemslotError("the query is empty: say in a few words what to look for")
+            raise MemslotError("the query is empty: give a few words to search for")
 
         def ask() -> MemorySearchOutcome:
             return self.primary.search(query, max_results=max_results, session=session, **options)
@@ -104,20 +104,20 @@ class FallbackMemory(Generic[Second]):
             except Exception as error:
                 outage = self._failed(error)
         else:
-            self._maybe_try_again(ask)
+            self._maybe_retry(ask)
         return self._from_secondary(
             lambda: self.secondary().search(query, max_results=max_results, session=session, **options), outage
         )
 
     def secondary(self) -> Second:
-        """The memory behind; made when it is first needed."""
+        """The secondary, created on first use."""
         with self._making:
             if self._made is None:
                 self._made = self._make_secondary()
             return self._made
 
     def status(self, *, deep: bool = False) -> MemoryStatus:
-        """The primary's status; in an outage with the reason, and with the counts of what answers instead."""
+        """The primary's status; during an outage with its reason and the secondary's counts."""
         try:
             status = self.primary.status(deep=deep)
         except Exception as error:
@@ -142,7 +142,7 @@ class FallbackMemory(Generic[Second]):
                 problems += behind.problems
                 fallback["details"] = dict(behind.details)
             except Exception as error:
-                problems.append(f"{self.secondary_name} cannot tell its status: {_reason(error)}")
+                problems.append(f"{self.secondary_name} failed to report its status: {_reason(error)}")
         return replace(status, counts=counts, problems=problems, details={**status.details, "fallback": fallback})
 
     def close(self) -> None:
@@ -158,9 +158,9 @@ class FallbackMemory(Generic[Second]):
                     self._made.close()
 
     def _failed(self, error: Exception) -> Outage:
-        """Note the failure; the pause doubles with each one in a row, unless the error knows better."""
+        """Record a failure; the pause doubles with each in a row, unless the error sets it."""
         if not hasattr(error, "retry_after"):
-            _logger.error("QMD failed in a way that was not foreseen", exc_info=error)
+            _logger.error("QMD failed unexpectedly", exc_info=error)
         now, asked = self._clock(), getattr(error, "retry_after", None)
         with self._lock:
             before = self._outage
@@ -177,8 +177,8 @@ class FallbackMemory(Generic[Second]):
             _logger.warning("QMD cannot answer, %s does: %s", self.secondary_name, outage.reason)
         return outage
 
-    def _maybe_try_again(self, ask: Callable[[], MemorySearchOutcome]) -> None:
-        """Ask the primary in the background once its pause is over, one try at a time."""
+    def _maybe_retry(self, ask: Callable[[], MemorySearchOutcome]) -> None:
+        """Retry the primary in the background after its pause, one attempt at a time."""
         with self._lock:
             outage = self._outage
             if outage is None or self._is_trying or self._is_closed or self._clock() < outage.next_try:
@@ -199,7 +199,7 @@ class FallbackMemory(Generic[Second]):
 
         try:
             self._in_background(attempt)
-        except RuntimeError:  # no thread can be started, as when the interpreter is on its way out
+        except RuntimeError:  # no thread can be started, as during interpreter shutdown
             self._is_trying = False
 
     def _from_secondary(self, ask: Callable[[], MemorySearchOutcome], outage: Outage) -> MemorySearchOutcome:

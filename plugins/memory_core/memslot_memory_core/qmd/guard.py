@@ -1,7 +1,7 @@
-"""Runs one program and ends it, with all its children, when whoever started this goes away.
+"""Runs one program and kills it, with all its children, when the parent process ends.
 
-Started as a script of its own. Standard input is a pipe whose other end the parent holds: it closes however the
-parent ends, even by `kill -9`. Imports next to nothing, since it starts with every search.
+Runs as a script. Standard input is a pipe from the parent, which closes however the parent ends, even by `kill -9`. It
+imports almost nothing, since it starts with every search.
 """
 
 import _thread
@@ -9,7 +9,7 @@ import os
 import sys
 
 CANNOT_START = 127
-SIGKILL = 9  # importing `signal` for it would double the time that this takes to start
+SIGKILL = 9  # importing `signal` would double the startup time
 
 
 def _end_with_parent() -> None:
@@ -19,7 +19,7 @@ def _end_with_parent() -> None:
 
 
 def main(command: list[str]) -> int:
-    """Run it without input; give its exit code, 128 and the number for a signal."""
+    """Run the program without input; returns its exit code, 128 + N for signal N."""
     _thread.start_new_thread(_end_with_parent, ())
     no_input = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)]
     try:

@@ -1,4 +1,4 @@
-"""The folder that QMD has to itself for one agent and workspace, and what is remembered there between runs."""
+"""QMD's own folder for one agent and workspace, and the state kept there between runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from memslot_memory_core.qmd.errors import QmdError
 
 @dataclass(frozen=True)
 class State:
-    """What QMD was last told and when it last finished; `collections` maps a name to its root and pattern."""
+    """QMD's registered collections (name to root and pattern) and the times of its last updates."""
 
     collections: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     updated_at: float | None = None
@@ -24,7 +24,7 @@ class State:
 
 
 class QmdHome:
-    """`<home>/agents/<id>/qmd`, or `qmd-<workspace key>`: QMD's config, index and models, for the owner's eyes."""
+    """`<home>/agents/<id>/qmd`, or `qmd-<workspace key>`: QMD's config, index and models; private."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -35,20 +35,20 @@ class QmdHome:
 
     @property
     def sessions_dir(self) -> Path:
-        """Where exported transcripts go unless the person names another folder."""
+        """The default folder for exported transcripts."""
         return self.folder / "sessions"
 
     def prepare(self) -> None:
-        """Make the folders; raises QmdError where that is not possible."""
+        """Create the folders; raises QmdError if that fails."""
         try:
             for part in ("", "xdg-config", "xdg-cache", "xdg-cache/qmd"):
                 make_private_dir(self.folder / part)
         except OSError as error:
-            raise QmdError(f"QMD's folder {self.folder} cannot be made: {error.strerror or error}") from None
+            raise QmdError(f"QMD's folder {self.folder} cannot be created: {error.strerror or error}") from None
         self._share_models()
 
     def read_state(self) -> State:
-        """What was remembered; nothing where QMD's index is gone, since then it all has to be done again."""
+        """The stored state; empty if QMD's index is gone, since everything has to be redone then."""
         try:
             if not self.index_file.exists():
                 return State()
@@ -59,7 +59,7 @@ class QmdHome:
             return State()
 
     def write_state(self, state: State) -> None:
-        """Remember it, in one step; raises QmdError where the folder cannot be written."""
+        """Write the state atomically; raises QmdError if the folder can't be written."""
         content = {
             "collections": {name: list(value) for name, value in state.collections.items()},
             "updatedAt": state.updated_at,
@@ -72,7 +72,7 @@ class QmdHome:
 
     @contextlib.contextmanager
     def update_lock(self) -> Iterator[bool]:
-        """Whether this is the one process that may update now; never waits."""
+        """Try to take the update lock; yields whether that worked. Never waits."""
         with contextlib.ExitStack() as held:
             try:
                 held.enter_context(file_lock(self.folder / "update.lock", seconds=0))
@@ -88,7 +88,7 @@ class QmdHome:
         return self.folder / "state.json"
 
     def _share_models(self) -> None:
-        """Use the models that the person's own QMD has: they take gigabytes, and every agent has a home."""
+        """Share the models of the user's own QMD: they take gigabytes, and every agent has its own folder."""
         theirs = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "qmd" / "models"
         ours = self.folder / "xdg-cache" / "qmd" / "models"
         if theirs.is_dir() and not os.path.lexists(ours):

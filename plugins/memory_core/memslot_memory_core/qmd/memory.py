@@ -1,4 +1,4 @@
-"""The memory that QMD searches."""
+"""The memory searched by QMD."""
 
 from __future__ import annotations
 
@@ -12,33 +12,30 @@ from typing import Any
 
 from memslot import MemorySearchOutcome, MemoryStatus, Session, redact
 
-from memslot_memory_core.outcome import age, unavailable
 from memslot_memory_core.qmd.collections import Collection, desired_collections, read_text
 from memslot_memory_core.qmd.errors import QmdError, QmdPathError, QmdTimeoutError
-from memslot_memory_core.qmd.hits import make_hits
 from memslot_memory_core.qmd.home import QmdHome
-from memslot_memory_core.qmd.output import missing_vectors, read_rows
+from memslot_memory_core.qmd.output import make_hits, missing_vectors, read_rows
 from memslot_memory_core.qmd.program import Output, QmdProgram
-from memslot_memory_core.qmd.scope import allowed
-from memslot_memory_core.qmd.settings import QmdSettings, SearchMode
+from memslot_memory_core.qmd.settings import QmdSettings, SearchMode, is_allowed
 from memslot_memory_core.qmd.updates import UpdateLoop, Updater, UpdateReport
+from memslot_memory_core.search_output import age, unavailable
 
 _LEGS = {"search": "keywords", "vsearch": "vectors", "query": "hybrid"}
 _SPARE_RESULTS = 10
 _NOT_ALLOWED = "memory.qmd.scope does not allow memory in this chat"
 FIRST_UPDATE_SECONDS = 3.0
-"""A search waits this long for an index that was never built: better than none of QMD's answers."""
+"""How long a search waits for QMD's first index."""
 _MAX_QUERY_CHARS = 2000
-# A character that no program argument can hold, or that would begin a new line of a structured query.
+# Characters that are invalid in a program argument, or would start a new line of a structured query.
 _UNFIT = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029\ud800-\udfff\s]+")
 _EXCLUSION = re.compile(r"(?:^|(?<=\s))-+")
 _DIRECTIVE = re.compile(r"^(lex|vec|hyde|expand|intent):", re.IGNORECASE)
 
 
 class QmdMemory:
-    """One agent's notes, indexed and searched by the `qmd` program. Used from several threads at once.
-
-    A search raises QmdError where QMD has no answer; `FallbackMemory` turns that into another's answer.
+    """One agent's notes, indexed and searched by the `qmd` program. Thread-safe. A search raises QmdError if QMD fails;
+    `FallbackMemory` then uses the builtin index.
     """
 
     def __init__(
@@ -72,7 +69,7 @@ class QmdMemory:
         self._lock = threading.Lock()
 
     def start(self) -> UpdateLoop | None:
-        """Keep QMD's index up to date from now on, in the background; calling it twice is fine."""
+        """Start updating QMD's index in the background; idempotent."""
         with self._lock:
             if self._loop is None and not self._is_closed:
                 self._loop = UpdateLoop(
@@ -81,21 +78,21 @@ class QmdMemory:
             return self._loop
 
     def request_update(self) -> None:
-        """Ask for an update in the background, soon; not more often than `debounceMs` allows."""
+        """Request a background update, limited by `debounceMs`."""
         if loop := self.start():
             loop.wake()
 
     def update(self, *, force: bool = True) -> UpdateReport | None:
-        """Bring QMD's index up to date now; None where another process is at it, or did it a moment ago."""
+        """Update QMD's index now; None if another process is doing so, or just did."""
         return self._updater.update(force=force)
 
     def collections(self) -> list[Collection]:
-        """What QMD is to index, as the config and the disk are now."""
+        """The collections by the current config and disk."""
         return desired_collections(self.settings, self.workspace, self._export_dir)
 
     def refusal(self, session: Session | None) -> MemorySearchOutcome | None:
-        """The answer to a chat in which QMD is to be silent, or None where it may speak."""
-        if allowed(self.settings.scope, session):
+        """The answer for a chat outside the scope, or None."""
+        if is_allowed(self.settings.scope, session):
             return None
         return unavailable(_NOT_ALLOWED, "add a rule to memory.qmd.scope.rules to allow it")
 
@@ -110,20 +107,19 @@ class QmdMemory:
         fresh_seconds: float | None = None,
         snippet_chars: int | None = None,
     ) -> MemorySearchOutcome:
-        """Ask QMD; raises QmdError where it cannot answer within the time limit.
+        """Search with QMD; raises QmdError if it fails or exceeds the time limit.
 
-        Where others listen in (a session that is not direct) what is about the person stays out. `fresh_seconds` is
-        how long to wait for changes on disk to be taken up first.
+        Sessions that are not direct don't see private notes. `fresh_seconds` is how long to wait for an update first.
         """
         if refusal := self.refusal(session):
             return refusal
         private = session is None or session.is_private
         limits, mode = self.settings, self.settings.mode
         text = plain_query(query, mode)
-        self._freshen(fresh_seconds)
+        self._refresh(fresh_seconds)
         collections, late = self._searchable(private=private)
         if not text or not collections:
-            empty = "the query has no words" if not text else "there is nothing that QMD may search here"
+            empty = "the query has no words" if not text else "there is nothing QMD may search in this chat"
             return MemorySearchOutcome(hits=[], mode=_LEGS[mode], provider="qmd", warning=empty)
         count = min(max_results or limits.max_results, limits.max_results)
         output = self._ask(text, collections, count + _SPARE_RESULTS)
@@ -139,14 +135,14 @@ class QmdMemory:
             total_chars=limits.max_injected_chars,
         )
         if dropped:
-            warnings.append(f"{dropped} of QMD's results were left out: they belong to no collection of this agent")
+            warnings.append(f"{dropped} of QMD's results were dropped: they belong to no collection of this agent")
         if not rows and mode == "search" and len(text.split()) > 1:
             warnings.append("QMD's keyword search finds only files that hold every word of the query")
-            action = action or "Ask with fewer words, or set memory.qmd.searchMode to 'query'."
+            action = action or "Use fewer words, or set memory.qmd.searchMode to 'query'."
         if not hits:
             names = ", ".join(each.name for each in collections)
-            warnings.append(f"nothing fits in {names}, as QMD saw them {age(self._home.read_state().updated_at)}")
-            action = action or "Use other words; memslot memory index has QMD look for changes now."
+            warnings.append(f"no match in {names}, last indexed by QMD {age(self._home.read_state().updated_at)}")
+            action = action or "Use other words, or update QMD with: memslot memory index"
         return MemorySearchOutcome(
             hits=hits,
             mode=_LEGS[mode],
@@ -158,14 +154,14 @@ class QmdMemory:
         )
 
     def read_file(self, path: str, *, session: Session | None = None) -> str:
-        """The text of `qmd/<collection>/<path>`, empty if the file is gone; raises QmdPathError for other paths."""
+        """The text of `qmd/<collection>/<path>`, empty if the file is gone. Raises QmdPathError for other paths."""
         if self.refusal(session) is not None:
             raise QmdPathError(_NOT_ALLOWED)
         private = session is None or session.is_private
         return redact(read_text(self.collections(), path, private=private, workspace=self.workspace))
 
     def status(self, *, deep: bool = False) -> MemoryStatus:
-        """Where the program is, what it indexes and how fresh that is; `deep` also starts it."""
+        """The program's path, its collections and their freshness; `deep` also runs it."""
         state, updater = self._home.read_state(), self._updater
         problems = [problem for problem in (updater.problem, updater.embed_problem) if problem]
         try:
@@ -196,7 +192,7 @@ class QmdMemory:
         return MemoryStatus("qmd", {"collections": len(collections)}, problems, details)
 
     def close(self) -> None:
-        """Stop updating and end the program, should it run."""
+        """Stop updating and kill the program if it is running."""
         with self._lock:
             self._is_closed = True
             loop, self._loop = self._loop, None
@@ -210,14 +206,14 @@ class QmdMemory:
         names = [part for each in collections for part in ("-c", each.name)]
         options = ("--json", "-n", str(count), *names)
         try:
-            # After `--` nothing is an option, whatever the query begins with.
+            # After `--` nothing is an option, whatever the query starts with.
             return self._program.run(self.settings.mode, *options, "--", text, timeout=self.settings.timeout)
         except QmdTimeoutError as error:
             error.action = "Raise memory.qmd.limits.timeoutMs, or set memory.qmd.searchMode to 'search'."
             raise
 
-    def _freshen(self, fresh_seconds: float | None) -> None:
-        """Wait a little for an update where that was asked for, or where there was never one."""
+    def _refresh(self, fresh_seconds: float | None) -> None:
+        """Wait briefly for an update if requested, or if there has never been one."""
         never = not self._home.read_state().collections and self._updater.problem is None
         if fresh_seconds == 0 or (fresh_seconds is None and not never):
             return
@@ -227,7 +223,7 @@ class QmdMemory:
             loop.wait_for_update(min(wait, self.settings.timeout))
 
     def _searchable(self, *, private: bool) -> tuple[list[Collection], list[Collection]]:
-        """The collections that QMD knows as the config has them now, and those it does not know yet.
+        """The current collections that QMD has indexed, and those it has not.
 
         Raises QmdError before the first update.
         """
@@ -236,18 +232,18 @@ class QmdMemory:
         ready = [each for each in wanted if state.collections.get(each.name) == each.key]
         if wanted and not ready:
             if problem := self._updater.problem:
-                self.request_update()  # what was wrong may have been put right since
+                self.request_update()  # the problem may have been fixed since
                 raise QmdError(problem, action=self._updater.action)
             raise QmdError("QMD has not indexed anything yet", retry_after=FIRST_UPDATE_SECONDS)
         return ready, [each for each in wanted if each not in ready]
 
     def _warnings(self, complaint: str) -> tuple[list[str], str | None]:
-        """What QMD says about vectors that are missing; without any, a search by meaning is no answer at all."""
+        """QMD's warnings about missing vectors; without any vectors a semantic search is no answer at all."""
         if self.settings.mode == "search" or (missing := missing_vectors(complaint)) is None:
             return [], None
         documents, percent = missing
         sentence = f"QMD has no vectors for {documents} documents ({percent} %)"
-        action = "Wait for `qmd embed`, which runs in the background and first fetches its model."
+        action = "Wait for `qmd embed`, which runs in the background and downloads its model first."
         if percent >= 100 and self.settings.mode == "vsearch":
             raise QmdError(sentence, action=action)
         return [sentence], action
@@ -264,7 +260,7 @@ def _iso(moment: float | None) -> str | None:
 
 
 def plain_query(query: str, mode: SearchMode) -> str:
-    """A person's words without QMD's grammar: `-n` does not exclude n, and a leading `lex:` is no directive."""
+    """A query with QMD's syntax neutralized: `-n` doesn't exclude n, and a leading `lex:` is not a directive."""
     text = _UNFIT.sub(" ", query[: 2 * _MAX_QUERY_CHARS])
     text = _EXCLUSION.sub("", text).strip()[:_MAX_QUERY_CHARS]
     if mode == "query":

@@ -1,14 +1,18 @@
-"""Reads what `qmd … --json` prints."""
+"""Parses the output of `qmd … --json` into hits."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from memslot import MemoryHit, redact
+
+from memslot_memory_core.qmd.collections import Collection, is_private, read_regular
 from memslot_memory_core.qmd.errors import QmdError
 
 _URI = re.compile(r"qmd:/+([^/]+)/(.+?)(?:\?index=[^?]*)?\Z", re.DOTALL)
@@ -19,7 +23,7 @@ _CUT = "..."
 
 @dataclass(frozen=True)
 class Row:
-    """One result: the file in its collection, the first line of the text, and how many lines it stands for."""
+    """One result: file, collection, text, its first line and line count."""
 
     collection: str
     path: str
@@ -31,25 +35,25 @@ class Row:
 
 
 def read_rows(stdout: str) -> list[Row]:
-    """The results; raises QmdError where there is nothing of the expected shape."""
-    if stdout.lstrip().startswith("No results found"):  # what QMD before 1.0 says, with --json too
+    """Parse the results; raises QmdError for unexpected output."""
+    if stdout.lstrip().startswith("No results found"):  # printed by QMD before 1.0, even with --json
         return []
     if not stdout.strip():
-        raise QmdError("QMD printed nothing where results were expected")
+        raise QmdError("QMD printed no results")
     for value in _lists(stdout):
         if all(isinstance(item, dict) for item in value):
             return [_row(item) for item in value]
-    raise QmdError("QMD printed something that is not a list of results in JSON")
+    raise QmdError("QMD did not print a JSON list of results")
 
 
 def missing_vectors(stderr: str) -> tuple[int, int] | None:
-    """How many documents have no vectors yet, and how many in a hundred, if QMD warns of any."""
+    """Number and percentage of documents without vectors, if QMD warns about them."""
     found = _MISSING_VECTORS.search(stderr)
     return (int(found[1]), int(found[2])) if found else None
 
 
 def _lists(text: str) -> Iterator[list[Any]]:
-    """Every JSON list that begins a line: warnings may come before and after it."""
+    """Every JSON list that starts a line; there may be warnings around it."""
     decoder = json.JSONDecoder()
     for match in re.finditer(r"^\s*\[", text, re.MULTILINE):
         try:
@@ -74,3 +78,65 @@ def _row(item: dict[str, Any]) -> Row:
 def _score(value: Any) -> float:
     number = float(value) if isinstance(value, int | float) and abs(value) < 1e9 else 0.0
     return min(1.0, max(0.0, number)) if math.isfinite(number) else 0.0
+
+
+_LEAST_SNIPPET_CHARS = 20
+
+
+def make_hits(
+    rows: Iterable[Row],
+    collections: Sequence[Collection],
+    *,
+    workspace: Path,
+    private: bool,
+    count: int,
+    snippet_chars: int,
+    total_chars: int,
+) -> tuple[list[MemoryHit], int]:
+    """The best hits in QMD's order, and how many results were outside our collections."""
+    by_name = {collection.name: collection for collection in collections}
+    hits: list[MemoryHit] = []
+    dropped, left = 0, total_chars
+    for row in rows:
+        collection = by_name.get(row.collection)
+        file = collection.file(row.path) if collection is not None else None
+        if collection is None or file is None:
+            dropped += 1
+            continue
+        if not private and is_private(collection, file, workspace):
+            continue
+        if len(hits) == count or left < _LEAST_SNIPPET_CHARS:
+            break
+        start, lines = _lines(row, file)
+        snippet = redact("\n".join(lines))[: min(snippet_chars, left)].rstrip()
+        left -= len(snippet)
+        hits.append(
+            MemoryHit(
+                path=f"qmd/{collection.name}/{row.path}",
+                score=row.score,
+                snippet=snippet,
+                source=collection.source,
+                start_line=start,
+                end_line=None if start is None else start + snippet.count("\n"),
+            )
+        )
+    return hits, dropped
+
+
+def _lines(row: Row, file: Path) -> tuple[int | None, list[str]]:
+    """The result's lines, stripped of surrounding blank ones, and the number of the first."""
+    text = _whole(row, file) if row.is_cut and row.start_line is not None else row.text
+    lines = [line.removesuffix("\r") for line in text.removeprefix("\ufeff").split("\n")]
+    while lines and not lines[-1].strip():
+        lines.pop()
+    blank = next((number for number, line in enumerate(lines) if line.strip()), 0)
+    return None if row.start_line is None else row.start_line + blank, lines[blank:]
+
+
+def _whole(row: Row, file: Path) -> str:
+    """The full lines that QMD truncated to 300 characters, if the file still matches."""
+    shown = row.text.removesuffix("...")
+    lines = (read_regular(file) or b"").decode("utf-8", errors="replace").split("\n")
+    first = (row.start_line or 1) - 1
+    whole = "\n".join(lines[first : first + row.line_count])
+    return whole if whole.startswith(shown) else row.text

@@ -1,4 +1,4 @@
-"""Glob patterns as QMD reads them: `**`, `*`, `?`, `[…]`, `{a,b}`, `@(a|b)`, and commas between several."""
+"""QMD's glob patterns: `**`, `*`, `?`, `[…]`, `{a,b}`, `@(a|b)`, separated by commas."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _NEVER_INDEXED = {"node_modules", ".git", ".cache", "vendor", "dist", "build"}
 
 
 def matches(pattern: str, path: str) -> bool:
-    """Whether QMD would index the file at this relative path; hidden files never are."""
+    """Whether QMD would index the file at this relative path; hidden files are excluded."""
     parts = path.split("/")
     if any(not part or part.startswith(".") for part in parts) or _NEVER_INDEXED.intersection(parts[:-1]):
         return False
@@ -31,12 +31,12 @@ def _compiled(pattern: str) -> tuple[re.Pattern[str], ...]:
             try:
                 regexes.append(re.compile(_regex(plain.removeprefix("./")), re.DOTALL))
             except re.error:
-                continue  # a pattern that nothing understands matches nothing
+                continue  # an invalid pattern matches nothing
     return tuple(regexes)
 
 
 def _split(text: str) -> list[str]:
-    """The parts between commas that are in no braces or brackets."""
+    """Split at commas outside braces and brackets."""
     parts, depth, start, index = [], 0, 0, 0
     while index < len(text):
         character = text[index]
@@ -55,7 +55,7 @@ def _split(text: str) -> list[str]:
 
 
 def _alternatives(pattern: str) -> list[str]:
-    """`a{b,c}` as `ab` and `ac`, however deep; too many of them are none."""
+    """Expand `a{b,c}` to `ab` and `ac`, nested too; nothing if there are too many."""
     pending: list[str] = [pattern]
     done: list[str] = []
     while pending:
@@ -72,7 +72,7 @@ def _alternatives(pattern: str) -> list[str]:
 
 
 def _braces(text: str) -> tuple[int, int] | None:
-    """The first pair of braces that holds a comma."""
+    """The first pair of braces with a comma inside."""
     opened: list[int] = []
     index = 0
     while index < len(text):
@@ -93,7 +93,7 @@ def _choices(text: str) -> list[str]:
 
 
 def _group_end(pattern: str, start: int) -> int | None:
-    """Where the group that begins here ends, as in `@(md|txt)`; one within another is not understood."""
+    """The end of the group that starts here, as in `@(md|txt)`; nested groups are not supported."""
     if not pattern.startswith("(", start):
         return None
     end = pattern.find(")", start)

@@ -1,4 +1,4 @@
-"""Runs the `qmd` program: no shell, a time limit, a size limit, and nothing of it left behind."""
+"""Runs the `qmd` program: no shell, with time and output limits, leaving no process behind."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MAX_REASON_CHARS = 300
 _AFTERMATH_SECONDS = 0.2
 _INSTALL = "Install it with `npm install -g @tobilu/qmd` (Node 22 or newer), or name it in memory.qmd.command."
 
-# What finding Node, the person's locale, models and graphics cards takes; no key of ours is among it.
+# Needed to find Node, the locale, models and GPUs; contains no API keys.
 _PASSED_ON = {
     *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TEMP", "TMP"),
     *("SYSTEMROOT", "COMSPEC", "PATHEXT", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA"),
@@ -39,14 +39,14 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 
 @dataclass(frozen=True)
 class Output:
-    """What the program printed when it ended well."""
+    """Output of a successful run."""
 
     stdout: str
     stderr: str
 
 
 class QmdProgram:
-    """The program with a home of its own: config, index and models of one agent."""
+    """The program with one agent's own config, index and models."""
 
     def __init__(self, command: str, home: Path, *, environ: Mapping[str, str] | None = None) -> None:
         self.command = command
@@ -54,11 +54,11 @@ class QmdProgram:
         self._environ = dict(os.environ if environ is None else environ)
         self._running: set[subprocess.Popen[bytes]] = set()
         self._stopped = threading.Event()
-        # An interpreter that ends normally takes its children along; the guard sees to the other endings.
+        # Kill children at a normal exit; the guard handles all other exits.
         self._finalizer = weakref.finalize(self, _end_all, self._running)
 
     def find(self) -> Path:
-        """Where the program is; raises QmdError where it is not."""
+        """The program's path; raises QmdError if it is not found."""
         command = os.path.expanduser(self.command)  # noqa: PTH111 - Path.expanduser raises for unknown users
         found = shutil.which(command, path=self._environ.get("PATH"))
         if found:
@@ -68,14 +68,14 @@ class QmdProgram:
         raise QmdError(f"the program {self.command} was not found", action=_INSTALL)
 
     def environment(self, program: Path) -> dict[str, str]:
-        """A small environment in which the program finds its own home and nothing of ours."""
+        """A minimal environment with the program's own folders and no secrets."""
         kept = {
             name: value
             for name, value in self._environ.items()
             if name.upper() in _PASSED_ON or name.startswith(("LC_", "QMD_"))
         }
-        kept.pop("QMD_CONFIG_DIR", None)  # would win over XDG_CONFIG_HOME
-        # npm puts `qmd` beside the Node it belongs to; another Node on the path may be too old for it.
+        kept.pop("QMD_CONFIG_DIR", None)  # overrides XDG_CONFIG_HOME
+        # npm installs `qmd` beside its Node; another Node on PATH may be too old.
         kept["PATH"] = os.pathsep.join(part for part in (str(program.parent), kept.get("PATH")) if part)
         return {
             **kept,
@@ -85,12 +85,12 @@ class QmdProgram:
         }
 
     def run(self, *arguments: str, timeout: float) -> Output:
-        """Run it to its end; raises QmdError for every other way this can go."""
+        """Run the program to completion; raises QmdError on any failure."""
         name = f"qmd {arguments[0]}" if arguments else "qmd"
         if self._stopped.is_set():
             raise QmdError("QMD was closed")
         program = self.find()
-        # `--index index` is the default one, said aloud: otherwise a `.qmd` folder above would take its place.
+        # `--index index` is the default made explicit: otherwise a `.qmd` folder above would override it.
         command = [str(program), "--index", "index", *arguments]
         deadline = time.monotonic() + timeout
         process = self._start(name, command, self.environment(program))
@@ -109,13 +109,13 @@ class QmdProgram:
         if self._stopped.is_set():
             raise QmdError("QMD was closed")
         if not in_time:
-            raise QmdTimeoutError(f"{name} gave no answer within {timeout:g} s")
+            raise QmdTimeoutError(f"{name} did not answer within {timeout:g} s")
         if process.returncode != 0:
             raise _failure(name, process.returncode, err.text())
         return Output(out.text(), err.text())
 
     def stop(self) -> None:
-        """End what is running and start nothing more; calling it twice is fine."""
+        """Kill running processes and start no more; idempotent."""
         self._stopped.set()
         _end_all(self._running)
 
@@ -139,13 +139,13 @@ class QmdProgram:
         except (OSError, ValueError) as error:
             raise QmdError(f"{name} cannot be started: {error}", action=_INSTALL) from None
         self._running.add(process)
-        if self._stopped.is_set():  # stop() may have looked before this one was there
+        if self._stopped.is_set():  # stop() may have run before this process was registered
             _end(process)
         return process
 
 
 class _Reader(threading.Thread):
-    """Reads a pipe to its end; past the limit it ends the program, or without one keeps the last part only."""
+    """Reads a pipe to its end; beyond the limit it kills the program, or keeps only the tail."""
 
     def __init__(self, process: subprocess.Popen[bytes], pipe: IO[bytes] | None, limit: int | None) -> None:
         super().__init__(name="qmd-output", daemon=True)
@@ -180,7 +180,7 @@ def _ended(process: subprocess.Popen[bytes], deadline: float) -> bool:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill the program and its children. Not once it was waited for: its number may be another's by then."""
+    """Kill the program and its children, unless it was reaped: its pid may be reused."""
     if process.returncode is not None:
         return
     with contextlib.suppress(OSError):
@@ -205,10 +205,10 @@ def _end_all(running: set[subprocess.Popen[bytes]]) -> None:
 
 
 def _failure(name: str, code: int, complaint: str) -> QmdError:
-    """What the program complained of: the line that names an error, else the last one."""
+    """The program's error message: the line that names an error, else the last one."""
     lines = [line.strip() for line in _ESCAPES.sub("", complaint).splitlines() if line.strip()]
     named = [line for line in lines if re.match(r"(?:\w*Error\b|SqliteError|env:)", line)]
-    reason = redact((named or lines[-1:] or ["it did not say why"])[0])[:_MAX_REASON_CHARS]
+    reason = redact((named or lines[-1:] or ["no error message"])[0])[:_MAX_REASON_CHARS]
     if code == 127:
         return QmdError(f"{name} could not start: {reason}", action=_INSTALL)
     return QmdError(f"{name} ended with code {code}: {reason}", action="Run `qmd doctor` to see what is wrong with it.")

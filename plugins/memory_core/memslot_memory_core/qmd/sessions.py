@@ -16,7 +16,7 @@ _DAY = 86_400.0
 
 @dataclass(frozen=True)
 class Export:
-    """What one export did; `skipped` names transcripts that could not be exported, with the reason."""
+    """The outcome of an export; `skipped` lists transcripts that failed, with the reason."""
 
     written: int = 0
     removed: int = 0
@@ -26,9 +26,9 @@ class Export:
 def export_sessions(
     transcripts: Path, target: Path, render: Callable[[Path], str], *, retention_days: int | None, now: float
 ) -> Export:
-    """Write what is new or changed, remove what is gone or too old. Only files this wrote are ever touched.
+    """Export new and changed transcripts, and remove old exports. Only exported files are ever touched.
 
-    `render` gives a transcript's clean text, empty for none. Raises OSError where the folder cannot be written.
+    `render` returns a transcript's clean text. Raises OSError if the folder can't be written.
     """
     make_private_dir(target)
     ledger = _read_ledger(target)
@@ -43,11 +43,11 @@ def export_sessions(
                 kept[name] = stamp
                 continue
             if name not in ledger and file.exists() and not _is_export(file):
-                skipped.append(f"{name}: a file of that name is there already, and it is not an export")
+                skipped.append(f"{name}: a file of that name exists and is not an export")
                 continue
             try:
                 text = redact(render(transcript)).strip()
-            except Exception as error:  # one bad transcript must not keep the others from being found
+            except Exception as error:  # one bad transcript must not block the others
                 skipped.append(f"{transcript.name}: {error}")
                 if name in ledger:
                     kept[name] = ledger[name]
@@ -62,7 +62,7 @@ def export_sessions(
                 (target / name).unlink()
                 removed += 1
     except BaseException:
-        # What was written before the failure is still ours to remove one day.
+        # Keep track of files written before the failure, to remove them later.
         with contextlib.suppress(OSError):
             _write_ledger(target, {**ledger, **kept})
         raise
@@ -72,20 +72,20 @@ def export_sessions(
 
 
 def _current(transcripts: Path, retention_days: int | None, now: float) -> Iterator[tuple[Path, str]]:
-    """Transcripts that are young enough, with a stamp that changes when they do."""
+    """Recent transcripts with their stamps."""
     for transcript in sorted(transcripts.glob("*.jsonl")):
         try:
             status = transcript.lstat()
         except OSError:
             continue
         is_old = retention_days is not None and now - status.st_mtime > retention_days * _DAY
-        # QMD passes over hidden files, and a link may lead anywhere.
+        # QMD skips hidden files, and a link may lead anywhere.
         if not is_old and not transcript.is_symlink() and transcript.is_file() and not transcript.name.startswith("."):
             yield transcript, f"{status.st_mtime_ns}:{status.st_size}"
 
 
 def _is_export(file: Path) -> bool:
-    """Whether it looks like one of ours, for when the list of them was lost."""
+    """Whether it looks like an export, in case the ledger was lost."""
     try:
         with file.open(encoding="utf-8") as opened:
             return opened.readline(1000) == f"{_heading(file.stem)}\n"
@@ -98,7 +98,7 @@ def _heading(stem: str) -> str:
 
 
 def _read_ledger(target: Path) -> dict[str, str]:
-    """Which files are ours; names that lead out of the folder are not believed."""
+    """The exported files; names that lead out of the folder are ignored."""
     try:
         raw = json.loads((target / _LEDGER).read_text(encoding="utf-8"))
         return {name: str(stamp) for name, stamp in raw.items() if Path(name).name == name and name.endswith(".md")}

@@ -1,4 +1,4 @@
-"""`memory.qmd` as this package uses it: seconds instead of texts, folders instead of spellings."""
+"""`memory.qmd` parsed: durations as seconds, resolved folders, and the chat scope."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from memslot_memory_core.qmd.section import Qmd
+
+from memslot import Session
 
 SearchMode = Literal["search", "vsearch", "query"]
 Action = Literal["allow", "deny"]
@@ -28,7 +30,7 @@ class ScopeRule:
 
 @dataclass(frozen=True)
 class Scope:
-    """In which chats QMD answers; the first rule that matches decides."""
+    """Chats in which QMD may answer; the first matching rule decides."""
 
     default: Action = "deny"
     rules: Sequence[ScopeRule] = (ScopeRule("allow", chat_type="direct"),)
@@ -36,7 +38,7 @@ class Scope:
 
 @dataclass(frozen=True)
 class ExtraPath:
-    """A file or folder that the person wants indexed as well."""
+    """An additional file or folder to index."""
 
     path: str
     pattern: str | None = None
@@ -45,7 +47,7 @@ class ExtraPath:
 
 @dataclass(frozen=True)
 class QmdSettings:
-    """Everything that `memory.qmd` says."""
+    """All settings in `memory.qmd`."""
 
     command: str = "qmd"
     mode: SearchMode = "search"
@@ -98,3 +100,31 @@ def settings_from(qmd: Qmd) -> QmdSettings:
             ),
         ),
     )
+
+
+def is_allowed(scope: Scope, session: Session | None) -> bool:
+    """Whether QMD may answer in this chat; always without a session, as on the command line."""
+    if session is None:
+        return True
+    for rule in scope.rules:
+        if _matches(rule, session):
+            return rule.action == "allow"
+    return scope.default == "allow"
+
+
+def _matches(rule: ScopeRule, session: Session) -> bool:
+    """Whether all conditions of the rule hold; a rule without conditions always matches."""
+    agent = f"agent:{session.agent_id}:"
+    key = session.id.removeprefix(agent)
+    if rule.chat_type is not None and rule.chat_type != session.chat_type:
+        return False
+    if rule.channel is not None and rule.channel.casefold() != _channel(key):
+        return False
+    return rule.key_prefix is None or key.startswith(rule.key_prefix) or (agent + key).startswith(rule.key_prefix)
+
+
+def _channel(key: str) -> str | None:
+    parts = key.split(":")
+    if parts[0] == "channel" and len(parts) > 1:
+        return parts[1].casefold()
+    return parts[0].casefold() if len(parts) > 1 else None

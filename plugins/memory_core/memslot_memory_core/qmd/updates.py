@@ -1,4 +1,4 @@
-"""Keeps QMD's index up to date: at the start, then every few minutes, and never twice at once."""
+"""Updates QMD's index at the start and periodically, one update at a time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from memslot_memory_core.qmd.collections import Collection, align
+from memslot_memory_core.qmd.collections import Collection, sync_collections
 from memslot_memory_core.qmd.errors import QmdError
 from memslot_memory_core.qmd.home import QmdHome
 from memslot_memory_core.qmd.program import QmdProgram
@@ -20,7 +20,7 @@ from memslot_memory_core.qmd.settings import QmdSettings
 COLLECTION_SECONDS = 600.0
 UPDATE_SECONDS = 600.0
 EMBED_SECONDS = 35 * 60.0
-"""QMD itself stops embedding after 30 minutes and goes on the next time."""
+"""QMD stops embedding after 30 minutes by itself and continues the next time."""
 
 _COUNTS = re.compile(r"^Indexed: (\d+) new, (\d+) updated, (\d+) unchanged, (\d+) removed", re.MULTILINE)
 _logger = logging.getLogger("memslot.plugin.memory-core")
@@ -28,7 +28,7 @@ _logger = logging.getLogger("memslot.plugin.memory-core")
 
 @dataclass(frozen=True)
 class UpdateReport:
-    """How many files QMD took up, let go of and found as they were."""
+    """How many files QMD indexed, removed and left unchanged."""
 
     indexed: int = 0
     removed: int = 0
@@ -44,7 +44,7 @@ class UpdateReport:
 
 
 class Updater:
-    """Exports transcripts, tells QMD of its collections, has it look for changes and make vectors."""
+    """Exports transcripts, registers collections, and runs `qmd update` and `qmd embed`."""
 
     def __init__(
         self,
@@ -70,9 +70,9 @@ class Updater:
         self.skipped_sessions: Sequence[str] = ()
 
     def try_update(self) -> float | None:
-        """Update in the background: a failure is kept for the status, and the next round tries again.
+        """Update in the background; a failure is kept for the status and retried in the next round.
 
-        Where the last update was less than `debounceMs` ago, tells in how many seconds another is due.
+        Returns the seconds until the next update is due, if the last was less than `debounceMs` ago.
         """
         pause = self._pause_left()
         try:
@@ -83,13 +83,13 @@ class Updater:
             self.problem = f"QMD's index was not updated: {type(error).__name__}: {error}"
             _logger.exception("QMD's index was not updated")
         if self._needs_vectors() and (self._embedding is None or not self._embedding.is_alive()):
-            # In a thread of its own: it may take half an hour, and changes are to be found meanwhile.
+            # In its own thread: it may take half an hour, and updates go on meanwhile.
             self._embedding = threading.Thread(target=self._embed, name="qmd-embed", daemon=True)
             self._embedding.start()
         return pause
 
     def update(self, *, force: bool) -> UpdateReport | None:
-        """Do what is due; None where another process does it, or did it less than `debounceMs` ago."""
+        """Update; None if another process is updating, or did less than `debounceMs` ago."""
         report = self._update(force=force)
         if report is not None and self._needs_vectors():
             self._embed()
@@ -111,7 +111,7 @@ class Updater:
         return report
 
     def _pause_left(self) -> float | None:
-        """Seconds until the next update is due; None where it is."""
+        """Seconds until the next update is due; None if it is due now."""
         last, pause, now = self._home.read_state().updated_at, self._settings.debounce, self._clock()
         return None if last is None or _is_due(last, pause, now) else last + pause - now
 
@@ -120,12 +120,12 @@ class Updater:
         self._export()
         state, desired = self._home.read_state(), self._collections()
         wanted = {collection.name: collection.key for collection in desired}
-        new = align(self._program, desired, state.collections, timeout=COLLECTION_SECONDS)
-        # Without collections QMD would only say that there are none.
+        new = sync_collections(self._program, desired, state.collections, timeout=COLLECTION_SECONDS)
+        # Without collections QMD only complains.
         output = self._program.run("update", timeout=UPDATE_SECONDS).stdout if wanted else ""
         self._home.write_state(replace(state, collections=wanted, updated_at=self._clock()))
         report = UpdateReport.from_output(output, time.monotonic() - began, self.skipped_sessions)
-        # Files of a new collection were taken up when it was added, and so count as unchanged afterwards.
+        # Files of a new collection were indexed when it was added, so they count as unchanged here.
         fresh = min(UpdateReport.from_output(new, 0.0, ()).indexed, report.unchanged)
         return replace(report, indexed=report.indexed + fresh, unchanged=report.unchanged - fresh)
 
@@ -137,7 +137,7 @@ class Updater:
         return bool(state.collections) and _is_due(state.embedded_at, pause, self._clock())
 
     def _embed(self) -> None:
-        """Have QMD make the vectors that are missing; it sees to it itself that only one process does."""
+        """Run `qmd embed`, which ensures by itself that only one process embeds."""
         try:
             self._program.run("embed", timeout=EMBED_SECONDS)
             self._home.write_state(replace(self._home.read_state(), embedded_at=self._clock()))
@@ -162,9 +162,9 @@ class Updater:
 
 
 class UpdateLoop:
-    """A thread that calls `update` now and then, and ends with its owner.
+    """A thread that calls `update` periodically.
 
-    `update` tells in how many seconds it wants to be called again, if it could not do what it was asked for.
+    `update` returns the seconds until it wants to be called again, if it was too early.
     """
 
     def __init__(self, update: Callable[[], float | None], *, interval: float, at_once: bool) -> None:
@@ -177,11 +177,11 @@ class UpdateLoop:
         self._thread.start()
 
     def wake(self) -> None:
-        """Update now rather than at the next turn; should it be at it, once more afterwards."""
+        """Update now; if an update is running, once more after it."""
         self._woken.set()
 
     def wait_for_update(self, timeout: float) -> bool:
-        """Wait until an update that is under way, or the next one, has ended."""
+        """Wait for the current or next update to finish."""
         with self._updated:
             before = self._count
             return self._updated.wait_for(lambda: self._count > before, timeout)
@@ -210,5 +210,5 @@ class UpdateLoop:
 
 
 def _is_due(last: float | None, pause: float, now: float) -> bool:
-    """Whether the pause is over; a moment in the future means that the clock was set back."""
+    """Whether the pause is over; a time in the future means the clock was set back."""
     return last is None or last > now or now - last >= pause

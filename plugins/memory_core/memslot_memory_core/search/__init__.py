@@ -1,1 +1,1 @@
-"""From candidates to results: joins the two legs, looks closer at the best, and shows the lines that matter."""
+"""Search: candidates from both legs, ranking, and the lines to show."""

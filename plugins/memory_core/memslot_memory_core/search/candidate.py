@@ -1,4 +1,4 @@
-"""What comes into ranking: the candidates of both legs, and the query they are for."""
+"""The input of ranking: candidates of both legs, and the query."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from memslot.retrieval import ENGLISH, DateRange, QueryTerms, WeightedTerm, find
 from memslot_memory_core.index.tokenizer import stems
 
 if TYPE_CHECKING:
-    from memslot_memory_core.index.keyword_scoring import Weighed
+    from memslot_memory_core.index.bm25 import WeighedQuery
 
 _UNSPACED = frozenset({"han", "kana", "hangul", "thai", "lao", "khmer", "myanmar"})
 
 
 class UserLine(NamedTuple):
-    """The scores of one of the user's own lines in a transcript."""
+    """Scores of one user line in a transcript."""
 
     text_score: float
     z: float | None = None
 
 
 class Candidate(NamedTuple):
-    """A chunk that may answer, with the exact score of both legs.
+    """A chunk with its exact scores from both legs.
 
-    `text_r` is BM25 over all terms, 0 where none occurs. `z` is how much it stands out by meaning, itself or its best
-    part; None where it has no vector. `cosine` is that of the whole chunk, `part` that of its best part. `time` is
-    when it was written, in seconds of the epoch, for dated notes and messages; None for what is always true.
-    `user_lines` belongs to transcripts: None where that leg did not run, empty where the user says nothing.
+    `text_r` is BM25 over all terms, 0 if none occurs. `z` is the z-score of its similarity, or of its best part's; None
+    without a vector. `cosine` is that of the whole chunk, `part` that of its best part. `time` is the epoch time of a
+    dated note or message; None for evergreen notes. `user_lines` is for transcripts: None if that leg did not run,
+    empty without user lines.
     """
 
     id: int
@@ -51,8 +51,8 @@ class Candidate(NamedTuple):
 class RankingQuery:
     """A query as ranking needs it.
 
-    `terms` leaves out the words of a date in the question, which `dates` holds; `sum_idf` is over all of them, as
-    the keyword leg searched for all.
+    `terms` excludes the words of dates in the question, which are in `dates`; `sum_idf` includes them, as the keyword
+    leg does.
     """
 
     terms: tuple[WeightedTerm, ...]
@@ -60,8 +60,8 @@ class RankingQuery:
     dates: tuple[DateRange, ...] = ()
 
 
-def ranking_query(query: str, terms: QueryTerms, weighed: Weighed, today: date | None = None) -> RankingQuery:
-    """Prepare a query whose terms the keyword index has weighed."""
+def ranking_query(query: str, terms: QueryTerms, weighed: WeighedQuery, today: date | None = None) -> RankingQuery:
+    """Build the ranking query from the weighed terms."""
     dates, rest = find_dates(query, today or date.today())
     said = set(stems(rest, ENGLISH)) if dates else None  # as a query's terms are
     written = {term.stem: term for term in terms.terms}
@@ -89,11 +89,11 @@ def ranking_query(query: str, terms: QueryTerms, weighed: Weighed, today: date |
             rarity = _rarity(weighed.rows, frequency)
             weight = math.sqrt(rarity)
             asked.append(WeightedTerm(hint, hint, weight, rarity, is_pair=True, share=0.0))
-    if not asked:  # the question is nothing but a date
+    if not asked:  # the question is only a date
         asked = [WeightedTerm(stem, stem, 1.0, 1.0) for stem in weighed.idf]
     return RankingQuery(tuple(asked), weighed.sum_idf, dates)
 
 
 def _rarity(rows: int, frequency: int) -> float:
-    """An idf that stays above 0: a name that is in most notes still tells whom the question is about."""
+    """An IDF that stays above 0: a name in most notes still says whom the question is about."""
     return math.log(1 + (max(rows, frequency) - frequency + 0.5) / (frequency + 0.5))

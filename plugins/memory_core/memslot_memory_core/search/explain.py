@@ -1,4 +1,4 @@
-"""Why a candidate stands where it stands, or nowhere."""
+"""Explanations of a candidate's rank, or why it was dropped."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ BEYOND_MAX_RESULTS = "beyond maxResults"
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """All that went into one candidate's score, and what became of it.
+    """Everything that went into one candidate's score, and its outcome.
 
-    Ranks count from 1 and are None where a leg did not find the candidate. `z` is how much it stands out by meaning.
-    `line` and `window` are None where the candidate was not looked at closer, `date` where the question names none.
+    Ranks count from 1 and are None if a leg did not find the candidate. `z` is its semantic z-score. `line` and
+    `window` are None if the candidate was not reranked, `date` if the question names none.
     """
 
     id: int
@@ -84,7 +84,7 @@ _SAYS_NOTHING = {"decay": 1.0, "mmrPenalty": 0.0}
 
 
 def explain_table(explained: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
-    """Explanations as a table for people, without the columns that say nothing about any of them."""
+    """Explanations as a text table, without empty columns."""
 
     def says_something(key: str) -> bool:
         return any(each.get(key) not in (None, _SAYS_NOTHING.get(key)) for each in explained)

@@ -1,6 +1,6 @@
-"""The last word on order: words and meaning joined, a closer look at the best, age, variety, and what is weak.
+"""Ranking: fusion of keyword and vector scores, reranking, recency, diversity, weak matches.
 
-Everything in a score is absolute, so that a query without a good answer gets low ones.
+Scores are absolute, so a query without a good answer gets low ones.
 """
 
 from __future__ import annotations
@@ -25,23 +25,22 @@ from memslot.retrieval import (
 from memslot_memory_core.index.tokenizer import FTS5, stems
 from memslot_memory_core.search import explain
 from memslot_memory_core.search.candidate import Candidate, RankingQuery
-from memslot_memory_core.search.candidates import Shortlist
+from memslot_memory_core.search.candidate_search import Shortlist
 from memslot_memory_core.search.explain import Explanation
 
 LOOKED_AT = 40
-"""Candidates whose lines are read. Who asks for more results has more of them read, and these come behind: asking for
-more must not change what is on top."""
+"""Candidates that are reranked. Larger requests rerank more, ordered after these: asking for more must not change the
+top."""
 _OF_BEST_SESSION, _OF_OTHERS, _AMONG = 2, 1, 6
-"""Results of one conversation among the first six, as long as there are others."""
+"""Most results from one conversation among the first six, if there are others."""
 _SECONDS_PER_DAY = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
 class RankingSettings:
-    """`compared` counts the vectors that the query was compared with, 0 without any.
-
-    `min_score` is None where all results are shown and those without a good one among them are marked as weak.
-    `mmr_balance` and `half_life_days` are None where variety and age do not matter; `now` is for age.
+    """`compared` is the number of vectors compared, 0 without any. With `min_score` None all results are shown, and
+    marked as weak if none is good. `mmr_balance` and `half_life_days` are None to disable diversity and decay; `now` is
+    for decay.
     """
 
     weights: Weights = field(default_factory=Weights)
@@ -57,7 +56,7 @@ class RankingSettings:
 class RankedChunk:
     """A candidate with its final score.
 
-    `evidence` says which of its lines to show, also where it did not count; None where the query has no words.
+    `evidence` says which lines to show; None if the query has no words.
     """
 
     candidate: Candidate
@@ -67,13 +66,13 @@ class RankedChunk:
 
     @property
     def explanation(self) -> Explanation:
-        """All that went into the score; worked out for those who ask."""
+        """Everything that went into the score; computed on demand."""
         return self._explain()
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """What is shown, best first; `weak` where none of it is worth much."""
+    """The results, best first; `weak` if none is good."""
 
     results: tuple[RankedChunk, ...]
     weak: bool
@@ -81,12 +80,12 @@ class Ranked:
 
     @property
     def dropped(self) -> tuple[RankedChunk, ...]:
-        """What was dropped, best first, with the reason in each explanation; worked out for those who ask."""
+        """Dropped candidates, best first, with the reason in each explanation; computed on demand."""
         return tuple(self._tell_dropped())
 
 
 class _Scored:
-    """A candidate on its way through ranking; written out, since each search makes many."""
+    """A candidate during ranking; not a dataclass, since each search creates many."""
 
     __slots__ = ("behind", "candidate", "date", "decay", "evidence", "index", "penalty", "relevance", "score", "words")
 
@@ -104,12 +103,12 @@ class _Scored:
     ) -> None:
         self.candidate, self.index, self.words, self.relevance = candidate, index, words, relevance
         self.score, self.evidence, self.date, self.decay = score, evidence, date, decay
-        self.behind = behind  # those that were looked at closer
+        self.behind = behind  # reranked ones
         self.penalty = 0.0
 
     @property
     def place(self) -> tuple[float, int, int]:
-        """What results are sorted by: of equal ones, those first that would be there if fewer had been read."""
+        """Sort key: ties go to candidates that a smaller request would have reranked, too."""
         return -self.score, self.behind, self.candidate.id
 
 
@@ -119,18 +118,18 @@ def rank(candidates: Sequence[Candidate], query: RankingQuery, settings: Ranking
     scored = _score(candidates, query, settings, matcher)
     scored.sort(key=lambda each: each.place)
     if settings.mmr_balance is not None:
-        scored = _vary(scored, settings.mmr_balance)
+        scored = _diversify(scored, settings.mmr_balance)
     scored = _mix_sessions(scored)
     weak = settings.min_score is None and all(each.score < WEAK_SCORE for each in scored[: settings.max_results])
     good = [each for each in scored if settings.min_score is None or each.score >= settings.min_score]
     shown = good[: settings.max_results]
-    tell = _Teller(candidates, query).explain
+    tell = _Explainer(candidates, query).explain
     outcome = explain.WEAK if weak else explain.SHOWN
     evidence = _evidence_of(shown, matcher)
     results = []
     lowest = 1.0
     for each, found in zip(shown, evidence, strict=True):
-        lowest = min(lowest, each.score)  # variety puts better ones behind; the scores shown never rise
+        lowest = min(lowest, each.score)  # diversity moves better ones back; displayed scores never increase
         results.append(RankedChunk(each.candidate, lowest, found, partial(tell, each, outcome, lowest)))
 
     def tell_dropped() -> Iterator[RankedChunk]:
@@ -145,9 +144,9 @@ def rank(candidates: Sequence[Candidate], query: RankingQuery, settings: Ranking
 
 
 def best_before_reading(query: RankingQuery, settings: RankingSettings) -> Shortlist | None:
-    """How to tell which candidates need not be read; None where all may be shown.
+    """How to select candidates before reading them; None if all may be shown.
 
-    What is not looked at closer comes behind all that is, unless dates, age or variety have a say.
+    Candidates that are not reranked come last, unless dates, recency or diversity apply.
     """
     if not query.terms or query.dates or settings.mmr_balance is not None or settings.half_life_days is not None:
         return None
@@ -159,7 +158,7 @@ def best_before_reading(query: RankingQuery, settings: RankingSettings) -> Short
 
 
 def decay(time: float | None, half_life_days: float, now: float) -> float:
-    """What age leaves of a score: half after the half-life, all where a text has no date or one to come."""
+    """Exponential decay: one half after the half-life, 1 for undated or future texts."""
     if time is None:
         return 1.0
     return math.exp(-math.log(2) / half_life_days * max(0.0, now - time) / _SECONDS_PER_DAY)
@@ -202,7 +201,7 @@ def _score(
 
 
 def _with_user_lines(candidate: Candidate, total: float, weights: Weights) -> float:
-    """A transcript's relevance: half its own, half that of its best user line."""
+    """A transcript's relevance: the mean of its own and its best user line's."""
     if candidate.user_lines is None:
         return total
     lines = (relevance_of(line.text_score, line.z, weights) for line in candidate.user_lines)
@@ -210,7 +209,7 @@ def _with_user_lines(candidate: Candidate, total: float, weights: Weights) -> fl
 
 
 def _closeness(candidates: Sequence[Candidate], query: RankingQuery) -> list[float]:
-    """How near each candidate is to a date that was asked for."""
+    """How close each candidate is to a date in the question."""
     if not query.dates:
         return [0.0] * len(candidates)
     from memslot.retrieval import closeness_to_dates
@@ -221,7 +220,7 @@ def _closeness(candidates: Sequence[Candidate], query: RankingQuery) -> list[flo
 
 
 def _evidence_of(shown: Sequence[_Scored], matcher: Matcher) -> list[Evidence | None]:
-    """The evidence in what is shown; what was not looked at before is now, as its best lines are to be shown."""
+    """The evidence of shown results, computed now if it was not during reranking."""
     found = [each.evidence for each in shown]
     missing = [index for index, each in enumerate(found) if each is None] if matcher.terms else []
     late = gather_evidence([shown[index].candidate.text for index in missing], matcher)
@@ -230,8 +229,8 @@ def _evidence_of(shown: Sequence[_Scored], matcher: Matcher) -> list[Evidence | 
     return found
 
 
-def _vary(scored: Sequence[_Scored], balance: float) -> list[_Scored]:
-    """The best in an order that avoids saying things twice; the rest after them."""
+def _diversify(scored: Sequence[_Scored], balance: float) -> list[_Scored]:
+    """Reorder the best by maximal marginal relevance; the rest follow."""
     from memslot.retrieval import diversify
 
     best, rest = scored[:LOOKED_AT], scored[LOOKED_AT:]
@@ -242,7 +241,7 @@ def _vary(scored: Sequence[_Scored], balance: float) -> list[_Scored]:
 
 
 def _mix_sessions(scored: list[_Scored]) -> list[_Scored]:
-    """Let other conversations have their say among the first six: a question may be about several."""
+    """Limit results per conversation among the first six: a question may be about several."""
     first: list[_Scored] = []
     later: list[_Scored] = []
     taken: dict[str, int] = {}
@@ -259,8 +258,8 @@ def _mix_sessions(scored: list[_Scored]) -> list[_Scored]:
     return [*first, *later]
 
 
-class _Teller:
-    """Makes explanations, with each leg's ranks worked out once."""
+class _Explainer:
+    """Builds explanations, computing each leg's ranks once."""
 
     def __init__(self, candidates: Sequence[Candidate], query: RankingQuery) -> None:
         self._sum_idf = query.sum_idf

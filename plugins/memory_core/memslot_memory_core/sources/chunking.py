@@ -1,4 +1,4 @@
-"""Cuts lines into chunks of about the same size that share a few lines with their neighbours."""
+"""Splits lines into chunks of similar size with overlapping lines."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _CJK = re.compile(
     "\U0001aff0-\U0001b16f\U00020000-\U0003ffff]+"
 )
 _BREAKS = " \t\u3000。！？；，、"
-"""A line that is too long is best cut after one of these."""
+"""Preferred break points in a long line."""
 _JOINER = "\u200d"
 _LONGEST_CLUSTER = 64
-"""Whatever seems to be one character for longer than this is cut anyhow."""
+"""The longest grapheme cluster that is kept together."""
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """A passage: its first and last line, counted from 1, its text and the SHA-256 of the text.
+    """A chunk: its first and last line, counted from 1, its text and the text's SHA-256.
 
-    `begins_line` is False for a later part of a line that had to be cut.
+    `begins_line` is False for later parts of a split line.
     """
 
     start_line: int
@@ -76,14 +76,14 @@ def _sums(weights: Sequence[int]) -> list[int]:
 
 
 def weigh(text: str) -> int:
-    """The size of a text in characters, with four for each that is Chinese, Japanese or Korean."""
+    """The size of a text in characters; a CJK character counts as four."""
     if text.isascii():
         return len(text)
     return len(text) + (CHARS_PER_TOKEN - 1) * sum(map(len, _CJK.findall(text)))
 
 
 def max_weight(tokens: int) -> int:
-    """How heavy a chunk may be."""
+    """Maximum weight of a chunk."""
     return max(_MIN_CHARS, tokens * CHARS_PER_TOKEN)
 
 
@@ -109,7 +109,7 @@ def chunk_lines(lines: Sequence[str], numbers: Sequence[int] | None, *, tokens: 
 
 
 def chunk_id(source: str, path: str, chunk: Chunk, model: str) -> str:
-    """The chunk's name in every index of the same model."""
+    """The chunk's id, the same in every index of the model."""
     key = f"{source}:{path}:{chunk.start_line}:{chunk.end_line}:{chunk.hash}:{model}"
     return _sha256(key)
 

@@ -1,4 +1,4 @@
-"""The day that a note or a message is about, in local time."""
+"""The date of a note or message, in local time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _DATED = r"(?:^|/)memory/(?:.*/)?(\d{4})-(\d{2})-(\d{2})[^/]*$"
 
 
 def date_of_note(path: str) -> date | None:
-    """The day in `memory/**/YYYY-MM-DD*.md`; None for an evergreen note."""
+    """The date in `memory/**/YYYY-MM-DD*.md`; None for an evergreen note."""
     found = _pattern().search(path)
     if found is None:
         return None
@@ -21,7 +21,7 @@ def date_of_note(path: str) -> date | None:
 
 
 def time_of_note(path: str) -> float | None:
-    """Noon of that day, in seconds of the epoch: far from midnight, whatever daylight saving does."""
+    """Noon of that day as epoch seconds: far from midnight, whatever daylight saving does."""
     day = date_of_note(path)
     try:
         return None if day is None else datetime(day.year, day.month, day.day, 12).timestamp()
@@ -30,7 +30,7 @@ def time_of_note(path: str) -> float | None:
 
 
 def date_of(path: str, time: float | None) -> date | None:
-    """The day of a chunk: what its note's name says, else the local day of its time."""
+    """The date of a chunk: from its note's name, else the local date of its time."""
     # A name says the same in every time zone, also in another one than the index was made in.
     day = date_of_note(path)
     if day is not None or time is None:

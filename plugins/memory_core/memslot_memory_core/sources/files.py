@@ -1,4 +1,4 @@
-"""Finds the files that are indexed, by looking at folders only: nothing is opened."""
+"""File discovery: lists the files to index without opening any."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 SKIPPED_FOLDERS = frozenset({".git", "node_modules", ".pnpm-store", ".venv", "venv", ".tox", "__pycache__"})
 Seen = dict[tuple[int, int], str]
-"""Files by what tells one from another (device and inode), and the path where each was met first."""
+"""The first path of each file, by device and inode."""
 _by_name = attrgetter("name")
 
 
 class SourceFile(NamedTuple):
-    """A file as it was found: `path` is its name in the index, `stamp` changes when the file does.
+    """A discovered file: `path` is its name in the index, `stamp` changes when the file does.
 
     `path` is relative to the workspace inside it, absolute outside, and `sessions/<name>` for a transcript;
     always with forward slashes. A tuple, not a frozen dataclass, since making it is a third of a walk's time.
@@ -47,7 +47,7 @@ class SourceFile(NamedTuple):
 
     @property
     def file(self) -> Path:
-        """Where it is. Made when asked for: a thousand Paths take longer than finding the thousand files."""
+        """Its path on disk, created on demand: a thousand Paths take longer than finding the files."""
         from pathlib import Path
 
         return Path(self.location)
@@ -55,20 +55,20 @@ class SourceFile(NamedTuple):
 
 @dataclass
 class Discovery:
-    """All files once, in a stable order, and what was passed over."""
+    """All files once, in a stable order, and what was skipped."""
 
     files: list[SourceFile] = field(default_factory=list)
     skipped_links: int = 0
     doubles: int = 0
-    """Files that were met again by another path: hard links, or folders with two names."""
+    """Files found again by another path: hard links, or folders with two names."""
     problems: list[str] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
-    """What the paths of files begin with of which nothing is known now, since their folder could not be read."""
+    """Path prefixes of files in unreadable folders."""
     within: Sequence[tuple[Source, str]] | None = None
-    """Where was looked: at these paths, and below them; None: everywhere."""
+    """The scanned paths; None means everywhere."""
 
     def add(self, file: SourceFile, status: os.stat_result, seen: Seen) -> None:
-        """Take a file, unless it was met before."""
+        """Add a file, unless it was found before."""
         identity = (status.st_dev, status.st_ino)
         if identity not in seen:
             seen[identity] = file.path
@@ -78,7 +78,7 @@ class Discovery:
 
 
 def make_stamp(status: os.stat_result) -> str:
-    """The quick test for change. An inode tells apart files of one size and time that replace each other."""
+    """A quick change check. The inode distinguishes replaced files of equal size and time."""
     return f"{status.st_size}:{status.st_mtime_ns}:{status.st_ctime_ns}:{status.st_ino}"
 
 
@@ -99,7 +99,7 @@ def discover(
             try:
                 single = single_file(root, root.only)
             except OSError as error:
-                note_unread_file(root.shown + root.only, error, found)
+                record_unreadable_file(root.shown + root.only, error, found)
                 continue
             if single is not None:
                 found.add(*single, seen)
@@ -111,18 +111,18 @@ def discover(
 
 
 UNREAD_WORKSPACE = "The workspace "
-"""How the problem of a workspace that cannot be read begins."""
+"""Start of the message about an unreadable workspace."""
 
 
 class Walk:
-    """A walk through a root, or a part of one: the files it meets go into `found`."""
+    """A walk through a root, or part of one; adds files to `found`."""
 
     def __init__(self, root: Root, workspace: str, found: Discovery, seen: Seen) -> None:
         self.root, self.workspace, self.found, self.seen = root, workspace, found, seen
         self.stack: list[tuple[str, str, States | None]] = []
 
     def run(self, folder: str, shown: str, states: States | None) -> None:
-        """Look through a folder, of whose files the paths begin with `shown`; `states` is how far its glob has got."""
+        """Walk a folder whose paths start with `shown`; `states` is the glob's state there."""
         root = self.root
         self.stack.append((folder, shown, states))
         while self.stack:
@@ -131,12 +131,12 @@ class Walk:
                 with os.scandir(folder) as listing:
                     entries = sorted(listing, key=_by_name)
             except OSError as error:
-                _note_unread_folder(root, folder, shown, error, self.found)
+                _record_unreadable_folder(root, folder, shown, error, self.found)
             else:
                 self._look_at(entries, shown, states)
 
     def _look_at(self, entries: list[os.DirEntry[str]], shown: str, states: States | None) -> None:
-        """The files of one folder; its subfolders are put on the stack, the first of them on top."""
+        """Add the files of one folder, and push its subfolders on the stack, first on top."""
         suffixes, subfolders = self.root.suffixes, []
         for entry in entries:
             name = entry.name
@@ -153,8 +153,8 @@ class Walk:
                         self.found.skipped_links += 1
                 elif entry.is_dir(follow_symlinks=False) and name not in SKIPPED_FOLDERS:
                     subfolders.append((entry, reached))
-            except OSError as error:  # a file system whose listings do not tell what is a folder
-                self._note_unknown(shown + name, is_text, error)
+            except OSError as error:  # a file system whose listings don't tell types
+                self._record_unknown(shown + name, is_text, error)
         for entry, reached in reversed(subfolders):
             self._enter(entry, shown + entry.name, reached)
 
@@ -166,7 +166,7 @@ class Walk:
 
     def _add(self, entry: os.DirEntry[str], path: str) -> None:
         if not is_safe(entry.name):
-            self.found.problems.append(f"File {path!r} is left out: its name cannot be shown or stored; rename it.")
+            self.found.problems.append(f"File {path!r} is skipped: its name can't be displayed or stored; rename it.")
             return
         try:
             status = entry.stat(follow_symlinks=False)
@@ -175,15 +175,15 @@ class Walk:
         except FileNotFoundError:
             return  # gone since the folder was listed
         except OSError as error:
-            note_unread_file(path, error, self.found)
+            record_unreadable_file(path, error, self.found)
             return
         if stat.S_ISREG(status.st_mode):
             self.found.add(make_source_file(self.root.source, path, entry.path, status), status, self.seen)
 
-    def _note_unknown(self, path: str, is_text: bool, error: OSError) -> None:
-        """It may be a note or a folder with notes in it."""
+    def _record_unknown(self, path: str, is_text: bool, error: OSError) -> None:
+        """Record an unreadable entry: a note or a folder."""
         if is_text:
-            note_unread_file(path, error, self.found)
+            record_unreadable_file(path, error, self.found)
         if self.root.source != "sessions":
             if not is_text:
                 self.found.problems.append(f"{path!r} cannot be read: {error.strerror}.")
@@ -194,16 +194,16 @@ class Walk:
         if root.source == "sessions":
             return
         if not is_safe(entry.name):
-            self.found.problems.append(f"Folder {path!r} is left out: its name cannot be shown or stored; rename it.")
+            self.found.problems.append(f"Folder {path!r} is skipped: its name can't be displayed or stored; rename it.")
             return
         if root.glob is not None and states is not None and root.glob.accepts_everything(states):
             states = None
-        # A root above the workspace meets it on its way; what is inside keeps its short name.
+        # A root above the workspace contains it; paths inside stay relative.
         self.stack.append((entry.path, "" if entry.path == self.workspace else f"{path}/", states))
 
 
 def leads_elsewhere(entry: os.DirEntry[str]) -> bool:
-    """A symbolic link, or a junction of Windows, which is one by another name."""
+    """Whether it is a symbolic link or a Windows junction."""
     if entry.is_symlink():
         return True
     is_junction = getattr(entry, "is_junction", None)  # Python 3.12
@@ -214,15 +214,15 @@ def _leads_to_folder(link: os.DirEntry[str]) -> bool:
     try:
         return link.is_dir()
     except OSError:
-        return False  # to itself, or to a place that is closed
+        return False  # a loop, or an inaccessible target
 
 
-def note_unread_file(path: str, error: OSError, found: Discovery) -> None:
+def record_unreadable_file(path: str, error: OSError, found: Discovery) -> None:
     found.problems.append(f"File {path!r} cannot be read: {error.strerror}.")
     found.unread.append(path)
 
 
-def _note_unread_folder(root: Root, folder: str, shown: str, error: OSError, found: Discovery) -> None:
+def _record_unreadable_folder(root: Root, folder: str, shown: str, error: OSError, found: Discovery) -> None:
     missing = isinstance(error, FileNotFoundError)
     if missing and (root.source == "sessions" or folder != root.folder):
         return  # no session yet, or gone since its parent was listed
@@ -235,14 +235,14 @@ def _note_unread_folder(root: Root, folder: str, shown: str, error: OSError, fou
 
 
 def make_source_file(source: Source, path: str, file: str, status: os.stat_result) -> SourceFile:
-    """What is known of a file from its status alone."""
+    """A SourceFile from a stat result."""
     private = source == "memory" and path.endswith(PRIVATE_NAMES) and path.rpartition("/")[2] in PRIVATE_NAMES
-    # Not by its own constructor, which takes twice as long: a walk makes one for every file.
+    # Bypasses the constructor, which is twice as slow: a walk creates one per file.
     return tuple.__new__(SourceFile, (source, path, file, make_stamp(status), status.st_size, status.st_mtime, private))
 
 
 def single_file(root: Root, name: str) -> tuple[SourceFile, os.stat_result] | None:
-    """The one file of a root that names a file; None when it is gone. Raises OSError where nobody can tell."""
+    """The file of a single-file root; None if it is gone. Raises OSError if that can't be determined."""
     if root.glob is not None and not root.glob.accepts(root.glob.after(root.glob.begin(), name)):
         return None
     try:

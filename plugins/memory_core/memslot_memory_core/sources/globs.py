@@ -1,11 +1,11 @@
-"""Glob patterns that are followed folder by folder, so that a walk enters only where something can match."""
+"""Glob patterns matched folder by folder, so that a walk enters only folders that can match."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 States = frozenset[tuple[int, int]]
-"""How far each pattern has got: its number and the segment that comes next."""
+"""Match state: pattern number and next segment."""
 
 _ANY_DEPTH = "**"
 
@@ -21,11 +21,11 @@ class Glob:
         self._patterns = [[_segment(text) for text in _split(pattern)] for pattern in patterns]
 
     def begin(self) -> States:
-        """Where a walk stands before its first name."""
+        """The initial state."""
         return self._skip_depths({(number, 0) for number in range(len(self._patterns))})
 
     def after(self, states: States, name: str) -> States:
-        """Where it stands after one more name; empty when nothing below can match any more."""
+        """The state after one more name; empty if nothing below can match."""
         reached = set()
         for number, at in states:
             pattern = self._patterns[number]
@@ -38,11 +38,11 @@ class Glob:
         return self._skip_depths(reached)
 
     def accepts(self, states: States) -> bool:
-        """Does a pattern end here?"""
+        """Whether a pattern ends here."""
         return any(at == len(self._patterns[number]) for number, at in states)
 
     def accepts_everything(self, states: States) -> bool:
-        """Will every name below match, whatever it is? Then a walk need not ask again."""
+        """Whether every name below matches, so that a walk can stop checking."""
         return any(self._patterns[number][at:] == [None] for number, at in states)
 
     def _skip_depths(self, states: set[tuple[int, int]]) -> States:
@@ -56,8 +56,8 @@ class Glob:
         return frozenset(closed)
 
 
-def why_not(pattern: str) -> str | None:
-    """The reason why a pattern cannot be used, or None."""
+def invalid_reason(pattern: str) -> str | None:
+    """Why a pattern is invalid, or None."""
     if pattern.startswith("/") or "\\" in pattern:
         return "must be relative to its folder, with forward slashes"
     if ".." in pattern.split("/"):
@@ -72,7 +72,7 @@ def _split(pattern: str) -> list[str]:
 
 
 def _segment(text: str) -> Callable[[str], object] | None:
-    """What tells whether a name is meant; None for any number of them."""
+    """A matcher for one segment; None for `**`."""
     if text == _ANY_DEPTH:
         return None
     if not any(sign in text for sign in "*?["):

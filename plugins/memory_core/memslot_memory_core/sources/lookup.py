@@ -1,4 +1,4 @@
-"""Finds one file by its path in the index, and never one that is not in the index."""
+"""Looks up one file by its index path, and only files that are indexed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def find(
 ) -> SourceFile | None:
     """The file that `discover` lists under exactly this path, or None, looking only at the folders on its way.
 
-    Nothing else can be named, however it is written: no way up, no other spelling, no link, no other root.
+    Nothing else can be reached: no `..`, no other spelling, no link, no other root.
     """
     if not path or not is_safe(path):
         return None
@@ -47,7 +47,7 @@ def find(
         if found is None:
             continue
         file, links = found
-        # One file with two names is listed under the first one alone, and only a walk knows which that is.
+        # A file with two names is listed under the first, and only a walk knows which that is.
         if links > 1 or may_overlap(roots):
             listed = discover(workspace, extra_paths=extra_paths, sessions_dir=sessions_dir).files
             return next((one for one in listed if one.path == path), None)
@@ -62,9 +62,9 @@ def may_be_listed(
     extra_paths: Sequence[str | ExtraPathLike] = (),
     sessions_dir: Path | None = None,
 ) -> bool:
-    """Whether a file that is not there now would be listed under exactly this path.
+    """Whether a missing file would be listed under exactly this path.
 
-    False for every path that names something else, or nothing that could ever be listed: those are not missing.
+    False for any other path: those are not missing files.
     """
     if not path or not is_safe(path):
         return False
@@ -75,7 +75,7 @@ def may_be_listed(
 def coverage(
     workspace: Path, *, extra_paths: Sequence[str | ExtraPathLike] = (), sessions_dir: Path | None = None
 ) -> Callable[[str, str], bool]:
-    """Tells of a source and a path whether `discover` could list it; looks at the roots once, and at no file."""
+    """A predicate: whether `discover` could list a source and path; checks only the roots."""
     roots = find_roots(workspace, extra_paths, sessions_dir)
     unread = tuple(roots.unread)
 
@@ -89,7 +89,7 @@ def coverage(
 
 
 def _names_below(root: Root, roots: Roots, path: str) -> list[str] | None:
-    """The names on the way from a root to a path that it could list; None for any other path."""
+    """The path segments below a root that could list it; None for any other path."""
     parts = _parts_below(root, roots, path)
     if parts is None or not parts[-1].lower().endswith(root.suffixes):
         return None
@@ -121,7 +121,7 @@ def _has_room_for(root: Root, roots: Roots, path: str) -> bool:
 
 
 def _find_below(root: Root, roots: Roots, path: str) -> tuple[SourceFile, int] | None:
-    """The file of that path in one root, and how many names it has."""
+    """The file at that path in one root, and its link count."""
     parts = _parts_below(root, roots, path)
     if parts is None or not parts[-1].lower().endswith(root.suffixes):
         return None
@@ -160,7 +160,7 @@ def _find_below(root: Root, roots: Roots, path: str) -> tuple[SourceFile, int] |
 
 
 def _parts_below(root: Root, roots: Roots, path: str) -> list[str] | None:
-    """The names that lead from the root to the path, or None when it cannot lie there."""
+    """The segments from the root to the path, or None if it is elsewhere."""
     if root.source == "sessions":
         name = path.removeprefix(root.shown)
         return [name] if name != path and "/" not in name else None
@@ -178,6 +178,6 @@ def _parts_below(root: Root, roots: Roots, path: str) -> list[str] | None:
 
 
 def may_overlap(roots: Roots) -> bool:
-    """Could one file be reached by two paths, because a root is named through a link?"""
+    """Whether one file may be reachable by two paths, because a root goes through a link."""
     folders = {root.folder for root in roots.roots if root.source == "memory"}
     return len(folders) > 1 and any(os.path.realpath(folder) != folder for folder in folders)

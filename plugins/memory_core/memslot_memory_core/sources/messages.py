@@ -1,4 +1,4 @@
-"""What one line of a transcript says, made fit to be remembered."""
+"""Parses one line of a transcript, cleaned and redacted."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _SPEAKERS = {"user": "User", "assistant": "Assistant"}
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-class Spoken(NamedTuple):
-    """What was said, in one line without the speaker's name, by whom, and when, if that is known."""
+class Message(NamedTuple):
+    """A message as one line, its role, and its time if known."""
 
     speaker: str
     text: str
@@ -30,10 +30,10 @@ class BrokenLineError(ValueError):
     """A line that is no JSON object."""
 
 
-def read_message(raw: bytes) -> Spoken | None:
-    """What the user or the assistant says in a line; None for any other line, and when nothing is left to keep.
+def read_message(raw: bytes) -> Message | None:
+    """The user's or assistant's message in a line; None for other lines and for empty messages.
 
-    What was recalled into the conversation and what looks like a secret is taken out.
+    Recalled blocks and secrets are removed.
     """
     if raw.isspace():
         return None
@@ -49,11 +49,11 @@ def read_message(raw: bytes) -> Spoken | None:
     text = _clean(_text_of(message.get("content")))
     if not text:
         return None
-    return Spoken(speaker, text, _first_time(record.get("timestamp"), message.get("timestamp")))
+    return Message(speaker, text, _first_time(record.get("timestamp"), message.get("timestamp")))
 
 
 def is_whole(raw: bytes) -> bool:
-    """Is this a complete record, although no line end follows? No beginning of a JSON object is one itself."""
+    """Whether a line without a line end is complete; no prefix of a JSON object is valid JSON."""
     try:
         _parse(raw)
     except BrokenLineError:

@@ -1,4 +1,4 @@
-"""Where files are looked for: the workspace, the extra paths of the config and the folder of transcripts."""
+"""Roots of discovery: the workspace, the configured extra paths and the transcripts folder."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from memslot_memory_core.sources.globs import Glob, why_not
+from memslot_memory_core.sources.globs import Glob, invalid_reason
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 PRIVATE_NAMES = ("MEMORY.md", "memory.md", "USER.md")
-"""What is about the person, and so for nobody's eyes but theirs. A file of such a name is private wherever it is."""
+"""Notes about the user, private to direct chats. A file of such a name is private wherever it is."""
 MARKDOWN = (".md", ".markdown")
 TRANSCRIPT = (".jsonl",)
 
@@ -28,11 +28,11 @@ _UNSAFE = "[\x00-\x1f\x7f-\x9f\\\\\u2028\u2029\ud800-\udfff]"
 
 
 MAX_NOTE_CHARS = 20_000
-"""The longest text that is added to a note at once."""
+"""Longest text per append."""
 
 
 class ExtraPathLike(Protocol):
-    """An entry of `memorySearch.extraPaths` that also says which files below it are meant."""
+    """An entry of `memorySearch.extraPaths` with a glob pattern."""
 
     @property
     def path(self) -> str: ...
@@ -42,7 +42,7 @@ class ExtraPathLike(Protocol):
 
 @dataclass(frozen=True)
 class Root:
-    """A folder to walk, or one file of it; `shown` stands before the paths of what is below."""
+    """A folder to walk, or a single file; `shown` prefixes the paths below it."""
 
     source: Source
     folder: str
@@ -54,20 +54,20 @@ class Root:
 
 @dataclass
 class Roots:
-    """All roots in the order in which they count, and what was wrong with the ones that were asked for."""
+    """All roots in order of precedence, and problems with configured ones."""
 
     workspace: str
     roots: list[Root] = field(default_factory=list)
     skipped_links: int = 0
     problems: list[str] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
-    """What the paths of files begin with that may be there, only that nobody can tell now."""
+    """Path prefixes of files that may exist but can't be checked now."""
     refused: list[str] = field(default_factory=list)
-    """Extra paths that are no roots as things are."""
+    """Extra paths that are currently not roots."""
 
 
 def is_safe(name: str) -> bool:
-    """Can the name stand in a path that people and programs read back?"""
+    """Whether the name is safe in a path that people and programs read back."""
     return (name.isprintable() and "\\" not in name) or not re.search(_UNSAFE, name)
 
 
@@ -106,28 +106,28 @@ def _place_of(workspace: str, extra: str | ExtraPathLike) -> str:
 
 
 def _add_extra(roots: Roots, extra: str | ExtraPathLike, where: str) -> bool:
-    """Whether the extra path, which lies at `where`, became a root."""
+    """Add the extra path at `where`; returns whether it became a root."""
     text, pattern = (extra, None) if isinstance(extra, str) else (extra.path, extra.pattern)
     name = f"Extra path {text!r}"
-    fault = why_not(pattern) if pattern is not None else None
+    fault = invalid_reason(pattern) if pattern is not None else None
     if fault is not None:
-        roots.problems.append(f"{name} is left out: its pattern {pattern!r} {fault}.")
+        roots.problems.append(f"{name} is skipped: its pattern {pattern!r} {fault}.")
         return False
     if not is_safe(posix(where)):
-        roots.problems.append(f"{name} is left out: its name has characters that cannot be shown or stored.")
+        roots.problems.append(f"{name} is skipped: its name has characters that can't be displayed or stored.")
         return False
     try:
-        link = _link_on_the_way(roots.workspace, where)
+        link = _first_link(roots.workspace, where)
         status = os.lstat(where)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        roots.problems.append(f"{name} cannot be indexed: {reason}. Correct it or take it out of extraPaths.")
+        roots.problems.append(f"{name} cannot be indexed: {reason}. Fix it or remove it from extraPaths.")
         if isinstance(error, OSError) and not _is_absent(where, error):
             roots.unread += _may_begin_with(roots.workspace, where)
         return False
     if link is not None:
         roots.skipped_links += 1
-        roots.problems.append(f"{name} is left out: {link} is a symbolic link. Name the place it leads to instead.")
+        roots.problems.append(f"{name} is skipped: {link} is a symbolic link. Use its target instead.")
         return False
     glob = Glob(pattern) if pattern is not None else None
     if stat.S_ISDIR(status.st_mode):
@@ -137,15 +137,15 @@ def _add_extra(roots: Roots, extra: str | ExtraPathLike, where: str) -> bool:
         folder, only = os.path.split(where)
         roots.roots.append(Root("memory", folder, shown_folder(roots.workspace, folder), glob=glob, only=only))
     else:
-        roots.problems.append(f"{name} is left out: it is neither a folder nor a Markdown file.")
+        roots.problems.append(f"{name} is skipped: it is neither a folder nor a Markdown file.")
         return False
     return True
 
 
 def _is_absent(where: str, error: OSError) -> bool:
-    """Is nothing there? Only a folder that can be read and does not list the name says so.
+    """Whether the path is certainly absent: a readable parent folder doesn't list it.
 
-    Above a drive that is not mounted, or behind a folder that is closed to us, all may be as it was.
+    On an unmounted drive or in an unreadable folder it may still exist.
     """
     if not isinstance(error, FileNotFoundError):
         return False
@@ -157,13 +157,13 @@ def _is_absent(where: str, error: OSError) -> bool:
 
 
 def _may_begin_with(workspace: str, where: str) -> list[str]:
-    """How the paths of an extra path begin of which nobody knows whether it is a folder or a file."""
+    """Path prefixes of an extra path that may be a folder or a file."""
     shown = shown_folder(workspace, where)
     return [shown, shown.rstrip("/")] if where.lower().endswith(MARKDOWN) else [shown]
 
 
 def shown_folder(workspace: str, folder: str) -> str:
-    """What stands before the names in a folder: nothing in the workspace, its way from there, or its whole path."""
+    """The path prefix of a folder's files: relative to the workspace inside it, else absolute."""
     if folder == workspace:
         return ""
     if is_below(workspace, folder):
@@ -175,7 +175,7 @@ def is_below(folder: str, path: str) -> bool:
     return path.startswith(join(folder, ""))
 
 
-def _link_on_the_way(workspace: str, where: str) -> str | None:
+def _first_link(workspace: str, where: str) -> str | None:
     """The first link among the extra path itself and, inside the workspace, the folders that lead to it."""
     if where == workspace:
         return None
@@ -190,7 +190,7 @@ def _link_on_the_way(workspace: str, where: str) -> str | None:
 
 
 def is_link(path: str) -> bool:
-    """A symbolic link, or a junction of Windows, which is one by another name."""
+    """Whether it is a symbolic link or a Windows junction."""
     status = os.lstat(path)
     return stat.S_ISLNK(status.st_mode) or is_junction(status)
 

@@ -1,4 +1,4 @@
-"""Reads a Markdown file into lines, whatever its encoding and line ends, and says what had to be repaired."""
+"""Reads a Markdown file into lines, whatever its encoding and line ends, and reports repairs."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from memslot_memory_core.sources.files import SourceFile, make_stamp
 MAX_BYTES = 64 * 1024 * 1024
 _BLOCK_BYTES = 1024 * 1024
 _READS = 3
-"""How often a file that is being written is read again before what was read last is taken."""
+"""Retries for a file that changes while it is read."""
 _GONE = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.EISDIR}
-"""What opening says when the file is gone or something else has its name: a link (ELOOP, on BSD EMLINK), a socket."""
+"""errno values of open() for a missing file, a link (ELOOP, on BSD EMLINK) or a socket."""
 _FLAGS = os.O_RDONLY
 for _flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY"):
     _FLAGS |= getattr(os, _flag, 0)
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),  # begins with the mark of UTF-16, so it comes first
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # starts with the UTF-16 BOM, so it comes first
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
@@ -46,10 +46,10 @@ class Document:
 
 
 def read_text_file(source: SourceFile, max_bytes: int = MAX_BYTES) -> Document | None:
-    """The file's lines, or None when it is no longer what was found: gone, or another file in its place.
+    """The file's lines, or None if it is gone or was replaced.
 
-    Another reason not to read it, such as missing rights, is an OSError. A file that changes while it is read
-    is read again; if it does not come to rest, its stamp is the one from before, so that it counts as changed.
+    Other failures, such as missing permissions, raise OSError. A file that changes while it is read is read again; if
+    it keeps changing, it gets the earlier stamp, so that it counts as changed.
     """
     file = open_source(source)
     if file is None:
@@ -119,7 +119,7 @@ def split_lines(text: str) -> list[str]:
 
 
 def encoding_of(data: bytes) -> tuple[bytes, str]:
-    """The mark with which a text begins, if it does, and the encoding that follows from it."""
+    """The BOM of a text, if any, and its encoding."""
     for mark, name in _MARKS:
         if data.startswith(mark) and (name != "utf-32-le" or _is_utf_32(data[len(mark) :])):
             return mark, name

@@ -1,4 +1,4 @@
-"""Tells which transcripts belong to a workspace: those of conversations that were held in it."""
+"""Which transcripts belong to a workspace: those of conversations held in it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from codecs import BOM_UTF8
 from typing import TYPE_CHECKING
 
-from memslot_memory_core.sources.files import note_unread_file
+from memslot_memory_core.sources.files import record_unreadable_file
 
 if TYPE_CHECKING:
     from memslot_memory_core.sources.files import Discovery, SourceFile
@@ -24,10 +24,10 @@ class WorkspaceTranscripts:
         self._workspace = workspace
         self._with_unmarked = with_unmarked
         self._known: dict[str, tuple[str, bool]] = {}
-        """Stamp and answer by location: a transcript that was not touched is not opened again."""
+        """Stamp and answer by path: an unchanged transcript is not opened again."""
 
     def has(self, file: SourceFile) -> bool:
-        """Whether the file is no transcript, or one of this workspace's. Raises OSError for one it can't read."""
+        """Whether the file is a note, or a transcript of this workspace. Raises OSError if unreadable."""
         if file.source != "sessions":
             return True
         stamp, belongs = self._known.get(file.location, ("", False))
@@ -37,14 +37,14 @@ class WorkspaceTranscripts:
         return belongs
 
     def keep(self, found: Discovery) -> Discovery:
-        """The discovery without the transcripts of other workspaces."""
+        """Remove other workspaces' transcripts from a discovery."""
         kept = []
         for file in found.files:
             try:
                 if self.has(file):
                     kept.append(file)
             except OSError as error:
-                note_unread_file(file.path, error, found)
+                record_unreadable_file(file.path, error, found)
         found.files = kept
         return found
 
@@ -60,7 +60,7 @@ class WorkspaceTranscripts:
 
 
 def workspace_in(line: bytes) -> str | None:
-    """The workspace that a transcript's first line names, if it does."""
+    """The workspace named in a transcript's first line, if any."""
     try:
         header = json.loads(line.removeprefix(BOM_UTF8))
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Reads transcripts: one line for each message, and after a first time only what has been added since."""
+"""Reads transcripts, one line per message, and incrementally after the first time."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import BinaryIO, NamedTuple
 
 from memslot_memory_core.sources.chunking import Chunk, chunk_lines
 from memslot_memory_core.sources.files import SourceFile, make_stamp
-from memslot_memory_core.sources.messages import BrokenLineError, Spoken, is_whole, read_message
+from memslot_memory_core.sources.messages import BrokenLineError, Message, is_whole, read_message
 from memslot_memory_core.sources.text import open_source
 
 MAX_LINE_BYTES = 32 * 1024 * 1024
-"""A longer line is passed over: it holds a file, not what somebody said."""
+"""Longer lines are skipped: they contain files, not messages."""
 MAX_CHARS = 16 * 1024 * 1024
-"""About as many characters are read at one time; more than any chunk holds, so that each reading gets ahead."""
+"""Characters per read; more than a chunk holds, so that each read makes progress."""
 _GROWTH_BYTES = 4 * 1024 * 1024
 _BLOCK_BYTES = 1024 * 1024
 _RESUME = re.compile(r"([0-9]{1,18}):([0-9]{1,18}):([0-9]{1,18}):([0-9a-f]{64})")
@@ -51,13 +51,13 @@ class Resume:
 
 
 class UserLine(NamedTuple):
-    """What the user said in one line of the JSONL file."""
+    """A user message in one line of the JSONL file."""
 
     number: int
     text: str
 
 
-class _Place(NamedTuple):
+class _Position(NamedTuple):
     offset: int
     line: int
 
@@ -82,13 +82,13 @@ class Transcript:
     stamp: str
     broken: int
     more: bool
-    places: tuple[_Place, ...]
-    rest: _Place
+    positions: tuple[_Position, ...]
+    rest: _Position
     end: int
     guard: str
 
     def time_of(self, start_line: int, end_line: int) -> float | None:
-        """When the last message of these lines was said."""
+        """The time of the last message in these lines."""
         begin, end = bisect_left(self.numbers, start_line), bisect_right(self.numbers, end_line)
         return max((time for time in self.times[begin:end] if time is not None), default=None)
 
@@ -105,7 +105,7 @@ def read_transcript(
         return None
     with file:
         stamp = make_stamp(os.fstat(file.fileno()))
-        reading = _Reading(file, max_chars)
+        reading = _TranscriptReader(file, max_chars)
         resumed = resume is not None and reading.go_to(resume)
         if not resumed:
             reading.go_to_beginning()
@@ -113,12 +113,12 @@ def read_transcript(
 
 
 def chunk_transcript(transcript: Transcript, *, tokens: int, overlap: int) -> tuple[list[Chunk], Resume]:
-    """The chunks of what was read, and where to go on."""
+    """The chunks of what was read, and the resume point."""
     chunks = chunk_lines(transcript.lines, transcript.numbers, tokens=tokens, overlap=overlap)
     place = transcript.rest
     for chunk in reversed(chunks):
         if chunk.begins_line:
-            place = transcript.places[bisect_left(transcript.numbers, chunk.start_line)]
+            place = transcript.positions[bisect_left(transcript.numbers, chunk.start_line)]
             break
     return chunks, Resume(place.offset, place.line, transcript.end, transcript.guard)
 
@@ -139,8 +139,8 @@ def growth(source: SourceFile, consumed: int) -> tuple[int, int]:
         return size - begin, len(_MESSAGE.findall(file.read(min(size - begin, _GROWTH_BYTES))))
 
 
-class _Reading:
-    """One way through a file, line by line, that remembers where each message stands."""
+class _TranscriptReader:
+    """Reads a file line by line and records the position of each message."""
 
     def __init__(self, file: BinaryIO, max_chars: int) -> None:
         self.file, self.max_chars = file, max_chars
@@ -148,16 +148,16 @@ class _Reading:
         self.hash = hashlib.sha256()
         """Of all bytes before the offset."""
         self.broken = 0
-        self.spoken: list[Spoken] = []
+        self.spoken: list[Message] = []
         self.numbers: list[int] = []
-        self.places: list[_Place] = []
+        self.positions: list[_Position] = []
 
     def go_to_beginning(self) -> None:
         self.file.seek(0)
         self.offset, self.line, self.hash = 0, 1, hashlib.sha256()
 
     def go_to(self, resume: Resume) -> bool:
-        """Take up an earlier reading; False when the file is not simply that file with more at its end."""
+        """Resume an earlier read; False if the file was not only appended to."""
         if os.fstat(self.file.fileno()).st_size < resume.end:
             return False
         self.file.seek(0)
@@ -174,7 +174,7 @@ class _Reading:
         return True
 
     def _hash_into(self, target: hashlib._Hash, length: int) -> bytes:
-        """Hash the next bytes of the file; gives the last of them."""
+        """Hash the next bytes of the file; returns the last of them."""
         last = b""
         while length > 0 and (block := self.file.read(min(length, _BLOCK_BYTES))):
             target.update(block)
@@ -201,7 +201,7 @@ class _Reading:
                 break
             elif not self._pass_rest(raw):
                 break
-        rest = self._place()
+        rest = self._position()
         end = self.offset + len(unended)
         self.hash.update(unended)
         return Transcript(
@@ -220,7 +220,7 @@ class _Reading:
             stamp=stamp,
             broken=self.broken,
             more=more,
-            places=tuple(self.places),
+            positions=tuple(self.positions),
             rest=rest,
             end=end,
             guard=self.hash.hexdigest(),
@@ -237,7 +237,7 @@ class _Reading:
             return 0
         self.spoken.append(said)
         self.numbers.append(self.line)
-        self.places.append(self._place())
+        self.positions.append(self._position())
         return len(said.text) if len(self.spoken) > 1 else 0
 
     def _pass(self, length: int) -> None:
@@ -245,7 +245,7 @@ class _Reading:
         self.line += 1
 
     def _pass_rest(self, raw: bytes) -> bool:
-        """Pass over a line that is too long; False when its end has not been written yet."""
+        """Skip a line that is too long; False if its end is not written yet."""
         length, line_hash = len(raw), self.hash.copy()
         line_hash.update(raw)
         while block := self.file.readline(_BLOCK_BYTES):
@@ -258,5 +258,5 @@ class _Reading:
                 return True
         return False
 
-    def _place(self) -> _Place:
-        return _Place(self.offset, self.line)
+    def _position(self) -> _Position:
+        return _Position(self.offset, self.line)

@@ -1,1 +1,1 @@
-"""Moves notes and transcripts out of a memory and into another one, byte for byte."""
+"""Export and import of notes and transcripts, byte for byte."""

@@ -1,4 +1,4 @@
-"""Writes a memory's notes, and its transcripts if asked, into one file."""
+"""Exports notes, and optionally transcripts, to one file."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ Format = Literal["zip", "jsonl"]
 
 @dataclass
 class ExportReport:
-    """How much was written, and what was not."""
+    """What was exported, and what was not."""
 
     files: int = 0
     size: int = 0
     outside: list[str] = field(default_factory=list)
-    """Notes of extra paths outside the workspace: they have no place in another memory."""
+    """Notes in extra paths outside the workspace, which have no counterpart in another memory."""
     problems: list[str] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
@@ -73,7 +73,7 @@ def _items(
             report.problems.append(f"{source.path} cannot be read: {error.strerror or error}")
             continue
         if file is None:
-            report.problems.append(f"{source.path} was replaced or deleted meanwhile; export again")
+            report.problems.append(f"{source.path} was replaced or deleted during the export; export again")
         elif len(data) > MAX_FILE_BYTES:
             report.problems.append(f"{source.path} is larger than {MAX_FILE_BYTES:,} bytes; copy it by hand")
         else:
@@ -84,9 +84,9 @@ def _items(
 
 @contextlib.contextmanager
 def new_file(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
-    """A file that appears under its name once it is whole; raises a MemslotError where it may not or cannot."""
+    """Write a file atomically; raises a MemslotError if it exists or can't be written."""
     if os.path.lexists(path) and not overwrite:
-        raise MemslotError(f"{path} is there already; choose another name, or replace it with --overwrite")
+        raise MemslotError(f"{path} exists already; choose another name, or replace it with --overwrite")
     try:
         with atomic_file(path, overwrite=overwrite, mode=0o600, follow_links=True) as out:
             yield out

@@ -1,4 +1,4 @@
-"""Takes files in: each goes to its place, is there already, differs from what is there, or is refused."""
+"""Imports files: each is new, the same, in conflict, or refused."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 
 from memslot_memory_core.sources.roots import ExtraPathLike
 from memslot_memory_core.transfer.destinations import Destination, destination_of
-from memslot_memory_core.transfer.item import Item, Unusable
-from memslot_memory_core.transfer.placement import Placed, place
+from memslot_memory_core.transfer.item import Item, UnusableItem
+from memslot_memory_core.transfer.placement import PlacementResult, place_file
 
 
 @dataclass(frozen=True)
 class Target:
-    """The memory that files are taken into."""
+    """The memory to import into."""
 
     workspace: Path
     sessions_dir: Path
@@ -31,7 +31,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one file: its path here (in the archive, where it was not let in), and why."""
+    """The outcome of one file: its path here (or in the archive, if refused), and why."""
 
     path: str
     state: str
@@ -45,7 +45,7 @@ class Outcome:
 
 @dataclass
 class ImportReport:
-    """All files of an archive with what became of them."""
+    """The outcomes of all files in an archive."""
 
     outcomes: list[Outcome] = field(default_factory=list)
 
@@ -58,7 +58,7 @@ class ImportReport:
 
     @property
     def is_whole(self) -> bool:
-        """Whether everything that was meant for a memory is in this one now."""
+        """Whether every file that belongs in a memory is in this one now."""
         return not self.of("conflict", "refused")
 
     def to_json(self) -> dict[str, Any]:
@@ -70,19 +70,19 @@ class ImportReport:
 
 
 def import_items(
-    items: Iterable[Item | Unusable], target: Target, *, overwrite: bool = False, dry_run: bool = False
+    items: Iterable[Item | UnusableItem], target: Target, *, overwrite: bool = False, dry_run: bool = False
 ) -> ImportReport:
-    """Take in what is new. A file with another text under the same name stays, unless `overwrite`: then it is kept
-    beside the new one as `<name>.bak-<n>`. With `dry_run` nothing is written and the report is the same.
+    """Import new files. An existing file with other content is kept, unless `overwrite`, which renames it to
+    `<name>.bak-<n>`. With `dry_run` nothing is written and the report is the same.
     """
-    report, taken = ImportReport(), _Taken(target.ignores_case)
+    report, taken = ImportReport(), _TakenPaths(target.ignores_case)
     for item in items:
         destination = (
-            item if isinstance(item, Unusable) else destination_of(item.path, target.workspace, target.extra_paths)
+            item if isinstance(item, UnusableItem) else destination_of(item.path, target.workspace, target.extra_paths)
         )
-        if isinstance(item, Unusable) or isinstance(destination, Unusable):
-            unusable = destination if isinstance(destination, Unusable) else item
-            assert isinstance(unusable, Unusable)
+        if isinstance(item, UnusableItem) or isinstance(destination, UnusableItem):
+            unusable = destination if isinstance(destination, UnusableItem) else item
+            assert isinstance(unusable, UnusableItem)
             report.outcomes.append(
                 Outcome(unusable.path, "ignored" if unusable.harmless else "refused", unusable.reason)
             )
@@ -92,19 +92,19 @@ def import_items(
             report.outcomes.append(Outcome(destination.path, "refused", clash))
             continue
         root = target.root_of(destination)
-        placed = place(root, destination.relative, item.data, item.mtime, overwrite=overwrite, dry_run=dry_run)
+        placed = place_file(root, destination.relative, item.data, item.mtime, overwrite=overwrite, dry_run=dry_run)
         report.outcomes.append(_outcome(destination, placed))
     return report
 
 
-def _outcome(destination: Destination, placed: Placed) -> Outcome:
+def _outcome(destination: Destination, placed: PlacementResult) -> Outcome:
     backup = destination.path.rpartition("/")[0]
     backup = f"{backup}/{placed.backup}" if backup and placed.backup else placed.backup or ""
     return Outcome(destination.path, placed.state, placed.reason, backup or None)
 
 
-class _Taken:
-    """The paths of an archive so far, to tell two that would be one file here."""
+class _TakenPaths:
+    """The paths imported so far, to detect two that would be one file here."""
 
     def __init__(self, ignores_case: bool) -> None:
         self._ignores_case = ignores_case
@@ -112,7 +112,7 @@ class _Taken:
         self._folders: dict[str, str] = {}
 
     def clash(self, path: str) -> str | None:
-        """Why a path cannot be taken beside the earlier ones; None when it was taken."""
+        """Why a path clashes with an earlier one; None if it was added."""
         key = self._key(path)
         folders = [key[:at] for at, letter in enumerate(key) if letter == "/"]
         other = self._files.get(key)
@@ -131,7 +131,7 @@ class _Taken:
 
 
 def ignores_case(folder: Path) -> bool:
-    """Whether the disk of a folder takes `a` for `A`; found out by looking, without writing anything."""
+    """Whether a folder's file system ignores case; determined without writing."""
     for each in (folder, *folder.parents):
         other = each.with_name(each.name.swapcase()) if each.name else each
         if other != each and each.exists():

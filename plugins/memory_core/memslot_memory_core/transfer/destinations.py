@@ -1,4 +1,4 @@
-"""Where a file of an archive goes in this memory, and which names are not let in."""
+"""Where an archived file goes in this memory, and which names are refused."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from memslot_memory_core.sources.roots import (
     join,
     posix,
 )
-from memslot_memory_core.transfer.item import Unusable
+from memslot_memory_core.transfer.item import UnusableItem
 
 if TYPE_CHECKING:
     from memslot_memory_core.sources.roots import Source
@@ -34,11 +34,11 @@ _NOT_ON_WINDOWS = re.compile(r'[<>:"|?*]|[. ]$')
 
 @dataclass(frozen=True)
 class Destination:
-    """A place in the memory: in the workspace, or in the folder of transcripts."""
+    """A destination: in the workspace, or in the transcripts folder."""
 
     source: Source
     path: str
-    """As it is shown and exported: `memory/a.md`, `sessions/b.jsonl`."""
+    """As displayed and exported: `memory/a.md`, `sessions/b.jsonl`."""
 
     @property
     def relative(self) -> str:
@@ -48,46 +48,46 @@ class Destination:
 
 def destination_of(
     path: str, workspace: Path, extra_paths: Sequence[str | ExtraPathLike] = (), *, windows: bool = os.name == "nt"
-) -> Destination | Unusable:
-    """Where a file goes. What would not be indexed under its own path goes below `memory/`, where it is.
+) -> Destination | UnusableItem:
+    """Where a file goes; below `memory/` if its own path would not be indexed.
 
     Markdown goes into the workspace and `sessions/<name>.jsonl` to the transcripts; nothing goes anywhere else.
     """
     fault = _fault(path, windows)
     if fault is not None:
-        return Unusable(path, fault)
+        return UnusableItem(path, fault)
     parts = path.split("/")
     name = parts[-1].lower()
     if name.endswith(TRANSCRIPT) and len(parts) == 2 and path.startswith(SESSIONS):
         return Destination("sessions", path)
     if not name.endswith(MARKDOWN):
-        return Unusable(path, "is neither Markdown nor a transcript", harmless=True)
+        return UnusableItem(path, "is neither Markdown nor a transcript", harmless=True)
     if parts[0] == "__MACOSX" or name.startswith("._"):
-        return Unusable(path, "is what macOS keeps beside a file", harmless=True)
+        return UnusableItem(path, "is macOS metadata", harmless=True)
     if not SKIPPED_FOLDERS.isdisjoint(parts[:-1]):
-        return Unusable(path, "is in a folder that is never indexed", harmless=True)
+        return UnusableItem(path, "is in a folder that is never indexed", harmless=True)
     return Destination("memory", path if _is_indexed(path, workspace, extra_paths) else f"memory/{path}")
 
 
 def _fault(path: str, windows: bool) -> str | None:
-    """Why a path is not let in: it could lead out of the memory, or name something else than a file."""
+    """Why a path is refused: it could escape the memory, or is not a plain file name."""
     if not path or not is_safe(path):
-        return "has a name that cannot be shown or stored"
+        return "has a name that can't be displayed or stored"
     if path.startswith("/") or _DRIVE.match(path):
         return "has an absolute path, which could lead anywhere"
     parts = path.split("/")
     if any(part in ("", ".", "..") for part in parts):
-        return "has a path that does not lead straight down"
+        return "has a path with `.` or `..` segments"
     # Elsewhere these are names like others, and a memory that has such a note can be moved whole.
     if windows and any(_DEVICE.fullmatch(part) for part in parts):
-        return "has the name of a device"
+        return "has a reserved device name"
     if windows and any(_NOT_ON_WINDOWS.search(part) for part in parts):
         return "has a name that Windows does not allow"
     return None
 
 
 def _is_indexed(path: str, workspace: Path, extra_paths: Sequence[str | ExtraPathLike]) -> bool:
-    """Whether a search of this memory would look at a file of that path, going by the names alone."""
+    """Whether a file at that path would be indexed, by its name alone."""
     if path in PRIVATE_NAMES or path.startswith("memory/"):
         return True
     root = os.path.abspath(workspace)  # noqa: PTH100 (Path.resolve would follow links)

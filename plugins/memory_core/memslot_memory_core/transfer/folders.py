@@ -1,4 +1,4 @@
-"""A folder of Markdown as an archive: a vault of notes, or an export that somebody unpacked."""
+"""A folder of Markdown as an archive: a vault, or an unpacked export."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from memslot import MemslotError
 from memslot_memory_core.sources.files import SKIPPED_FOLDERS, leads_elsewhere, make_source_file
 from memslot_memory_core.sources.roots import MARKDOWN, TRANSCRIPT
 from memslot_memory_core.sources.text import open_source
-from memslot_memory_core.transfer.item import MAX_FILE_BYTES, MAX_FILES, Item, Unusable
+from memslot_memory_core.transfer.item import MAX_FILE_BYTES, MAX_FILES, Item, UnusableItem
 
 
-def read_folder(folder: Path) -> Iterator[Item | Unusable]:
-    """The Markdown files below a folder by their paths, and the transcripts in its `sessions`; links are left alone."""
+def read_folder(folder: Path) -> Iterator[Item | UnusableItem]:
+    """The Markdown files below a folder, and the transcripts in its `sessions`; links are skipped."""
     files = 0
     for found in _walk(str(folder), ""):
-        if isinstance(found, Unusable):
+        if isinstance(found, UnusableItem):
             yield found
             continue
         files += 1
@@ -28,12 +28,12 @@ def read_folder(folder: Path) -> Iterator[Item | Unusable]:
         yield _read_one(path, location)
 
 
-def _walk(folder: str, shown: str) -> Iterator[tuple[str, str] | Unusable]:
+def _walk(folder: str, shown: str) -> Iterator[tuple[str, str] | UnusableItem]:
     try:
         with os.scandir(folder) as listing:
             entries = sorted(listing, key=lambda entry: entry.name)
     except OSError as error:
-        yield Unusable(shown or folder, f"cannot be read: {error.strerror or error}")
+        yield UnusableItem(shown or folder, f"cannot be read: {error.strerror or error}")
         return
     for entry in entries:
         path = shown + entry.name
@@ -42,7 +42,7 @@ def _walk(folder: str, shown: str) -> Iterator[tuple[str, str] | Unusable]:
         )
         if leads_elsewhere(entry):
             if is_text or entry.is_dir():
-                yield Unusable(path, "is a link; import the place it leads to instead", harmless=True)
+                yield UnusableItem(path, "is a symbolic link; import its target instead", harmless=True)
         elif entry.is_dir(follow_symlinks=False):
             if entry.name not in SKIPPED_FOLDERS:
                 yield from _walk(entry.path, f"{path}/")
@@ -50,16 +50,16 @@ def _walk(folder: str, shown: str) -> Iterator[tuple[str, str] | Unusable]:
             yield path, entry.path
 
 
-def _read_one(path: str, location: str) -> Item | Unusable:
+def _read_one(path: str, location: str) -> Item | UnusableItem:
     try:
         status = os.lstat(location)
         file = open_source(make_source_file("memory", path, location, status))
         if file is None:
-            return Unusable(path, "is no longer the file it was; import again")
+            return UnusableItem(path, "changed during the import; import again")
         with file:
             data = file.read(MAX_FILE_BYTES + 1)
     except OSError as error:
-        return Unusable(path, f"cannot be read: {error.strerror or error}")
+        return UnusableItem(path, f"cannot be read: {error.strerror or error}")
     if len(data) > MAX_FILE_BYTES:
-        return Unusable(path, f"is larger than {MAX_FILE_BYTES:,} bytes")
+        return UnusableItem(path, f"is larger than {MAX_FILE_BYTES:,} bytes")
     return Item(path, data, status.st_mtime)

@@ -1,4 +1,4 @@
-"""A file on its way from one memory to another, and the limits of what is taken in."""
+"""Archive items, and import limits."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any
 
 MAX_FILES = 100_000
 MAX_FILE_BYTES = 256 * 1024 * 1024
-"""A single file is held in memory while it is moved; no note and hardly a transcript comes near this."""
+"""Files are held in memory while imported; hardly any note or transcript comes near this."""
 MIN_BUDGET_BYTES = 256 * 1024 * 1024
 MAX_RATIO = 100
-"""Text packs to a fifth or a tenth. What unpacks to more than this, and to a lot, was made to fill a disk."""
+"""Text compresses five- to tenfold. A large archive beyond this ratio is a zip bomb."""
 _LATEST = 253_402_300_799.0
 """The last second of the year 9999."""
 
 
 @dataclass(frozen=True)
 class Item:
-    """A file: its path in the memory (`sessions/<name>` for a transcript), its bytes and when it was changed."""
+    """A file: its path in the memory (`sessions/<name>` for a transcript), content and mtime."""
 
     path: str
     data: bytes
@@ -27,8 +27,8 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Unusable:
-    """What cannot be taken in, and why; `harmless` for what was never meant for a memory."""
+class UnusableItem:
+    """An item that can't be imported, and why; `harmless` if it never belonged in a memory."""
 
     path: str
     reason: str
@@ -40,7 +40,7 @@ def sha256(data: bytes) -> str:
 
 
 def usable_mtime(value: Any) -> float | None:
-    """A time that a file can have; None for anything else."""
+    """A valid mtime, or None."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if math.isfinite(value) and 0 <= value <= _LATEST else None

@@ -1,4 +1,4 @@
-"""Archives as JSON Lines: one object for each file, to be read by other programs and through pipes."""
+"""JSON Lines archives: one object per file, for other programs and pipes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 from memslot import MemslotError
 
 from memslot_memory_core.transfer.destinations import SESSIONS
-from memslot_memory_core.transfer.item import MAX_FILE_BYTES, MAX_FILES, Item, Unusable, sha256, usable_mtime
+from memslot_memory_core.transfer.item import MAX_FILE_BYTES, MAX_FILES, Item, UnusableItem, sha256, usable_mtime
 
 _MAX_LINE_BYTES = 2 * MAX_FILE_BYTES
 """Escapes and base64 make a file longer; more than twice as long, hardly ever."""
@@ -19,7 +19,7 @@ _BLOCK_BYTES = 1024 * 1024
 
 
 def write_json_lines(out: BinaryIO, items: Iterable[Item]) -> None:
-    """Write one object a line; what is no UTF-8 goes as base64."""
+    """Write one object per line; content that is not UTF-8 is base64."""
     for item in items:
         is_transcript = item.path.startswith(SESSIONS) and item.path.lower().endswith(".jsonl")
         record: dict[str, Any] = {"path": item.path, "source": "sessions" if is_transcript else "memory"}
@@ -31,39 +31,39 @@ def write_json_lines(out: BinaryIO, items: Iterable[Item]) -> None:
         out.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
 
 
-def read_json_lines(file: BinaryIO, name: str) -> Iterator[Item | Unusable]:
-    """The files of an archive; a line that is torn or wrong is told, and the others are read."""
+def read_json_lines(file: BinaryIO, name: str) -> Iterator[Item | UnusableItem]:
+    """The files of an archive; invalid lines are reported and skipped."""
     number = files = 0
     while raw := file.readline(_MAX_LINE_BYTES):
         number += 1
         if len(raw) == _MAX_LINE_BYTES and not raw.endswith(b"\n"):
             while (rest := file.readline(_BLOCK_BYTES)) and not rest.endswith(b"\n"):
                 pass
-            yield Unusable(f"line {number}", "is too long to be a note")
+            yield UnusableItem(f"line {number}", "is too long to be a note")
             continue
         if raw.isspace():
             continue
         files += 1
         if files > MAX_FILES:
-            raise MemslotError(f"{name} holds more than {MAX_FILES:,} notes; divide it to import the rest")
+            raise MemslotError(f"{name} holds more than {MAX_FILES:,} notes; split it to import the rest")
         yield _read_one(raw, f"line {number}")
 
 
-def _read_one(raw: bytes, line: str) -> Item | Unusable:
+def _read_one(raw: bytes, line: str) -> Item | UnusableItem:
     try:
         record = json.loads(raw)
     except (ValueError, RecursionError):
-        return Unusable(line, "is not a whole JSON object; the file was cut off or changed")
+        return UnusableItem(line, "is not a complete JSON object; the file was truncated or changed")
     path = record.get("path") if isinstance(record, dict) else None
     if not isinstance(path, str):
-        return Unusable(line, 'has no "path"')
+        return UnusableItem(line, 'has no "path"')
     data = _data_of(record)
     if data is None:
-        return Unusable(path, f'{line} has neither a "text" nor a "base64" that can be read')
+        return UnusableItem(path, f'{line} has neither a "text" nor a "base64" that can be read')
     if len(data) > MAX_FILE_BYTES:
-        return Unusable(path, f"is larger than {MAX_FILE_BYTES:,} bytes")
+        return UnusableItem(path, f"is larger than {MAX_FILE_BYTES:,} bytes")
     if record.get("sha256") not in (None, sha256(data)):
-        return Unusable(path, "is damaged: it is not what its checksum says")
+        return UnusableItem(path, "is damaged: its checksum doesn't match")
     return Item(path, data, usable_mtime(record.get("mtime")))
 
 

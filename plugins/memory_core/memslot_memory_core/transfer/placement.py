@@ -1,4 +1,4 @@
-"""Puts a file in its place in one step, and never over another one unless that is kept under another name."""
+"""Places a file atomically, and never overwrites one without a backup."""
 
 from __future__ import annotations
 
@@ -13,46 +13,46 @@ from memslot import FileBusyError, note_lock, write_file
 
 
 @dataclass(frozen=True)
-class Placed:
-    """What became of a file: `new`, `same`, `conflict`, `overwritten` (`backup` is the old one's name) or `refused`."""
+class PlacementResult:
+    """The outcome: `new`, `same`, `conflict`, `overwritten` (`backup` is the old file's name) or `refused`."""
 
     state: str
     reason: str = ""
     backup: str | None = None
 
 
-_CONFLICT = Placed("conflict", "another text has this name")
+_CONFLICT = PlacementResult("conflict", "a file with other content has this name")
 
 
-def place(
+def place_file(
     root: Path, relative: str, data: bytes, mtime: float | None, *, overwrite: bool = False, dry_run: bool = False
-) -> Placed:
+) -> PlacementResult:
     """Write a file below `root`. At every moment its name stands for the whole old file, the whole new one or none."""
     file = root / relative
     try:
         fault = _obstacle(root, file)
         if fault is not None:
-            return Placed("refused", fault)
-        if dry_run or (_what_holds(file, data) == "other" and not overwrite):
+            return PlacementResult("refused", fault)
+        if dry_run or (_current_content(file, data) == "other" and not overwrite):
             return _preview(file, data, overwrite)
         with note_lock(file):
             return _place(file, data, None if mtime is None else int(mtime * 1e9), overwrite)
     except FileBusyError:
-        return Placed("refused", "is being changed by another process; import it again")
+        return PlacementResult("refused", "keeps being changed by another process; import it again")
     except OSError as error:
-        return Placed("refused", f"cannot be written: {error.strerror or error}")
+        return PlacementResult("refused", f"cannot be written: {error.strerror or error}")
 
 
-def _preview(file: Path, data: bytes, overwrite: bool) -> Placed:
-    holds = _what_holds(file, data)
+def _preview(file: Path, data: bytes, overwrite: bool) -> PlacementResult:
+    holds = _current_content(file, data)
     if holds == "nothing":
-        return Placed("new")
+        return PlacementResult("new")
     if holds == "same":
-        return Placed("same")
-    return Placed("overwritten", backup=_free_name(file).name) if overwrite else _CONFLICT
+        return PlacementResult("same")
+    return PlacementResult("overwritten", backup=_free_name(file).name) if overwrite else _CONFLICT
 
 
-def _place(file: Path, data: bytes, mtime_ns: int | None, overwrite: bool) -> Placed:
+def _place(file: Path, data: bytes, mtime_ns: int | None, overwrite: bool) -> PlacementResult:
     placed = _preview(file, data, overwrite)
     if placed.state == "new":
         try:
@@ -60,13 +60,13 @@ def _place(file: Path, data: bytes, mtime_ns: int | None, overwrite: bool) -> Pl
         except FileExistsError:
             return _CONFLICT
     elif placed.state == "overwritten":
-        placed = Placed("overwritten", backup=_keep_old(file))
+        placed = PlacementResult("overwritten", backup=_back_up(file))
         write_file(file, data, mtime_ns=mtime_ns)
     return placed
 
 
 def _obstacle(root: Path, file: Path) -> str | None:
-    """What stands in the way: links are not followed, also not those of folders."""
+    """What blocks the path: links are not followed, not even those of folders."""
     for each in [*reversed(file.relative_to(root).parents), file.relative_to(root)]:
         try:
             mode = (root / each).lstat().st_mode
@@ -77,14 +77,14 @@ def _obstacle(root: Path, file: Path) -> str | None:
         if stat.S_ISLNK(mode):
             return f"{each.as_posix()} is a link here, and links are not followed"
         if root / each == file:
-            return None if stat.S_ISREG(mode) else "something that is no file has this name"
+            return None if stat.S_ISREG(mode) else "something other than a file has this name"
         if not stat.S_ISDIR(mode):
-            return f"{each.as_posix()} is no folder here"
+            return f"{each.as_posix()} is not a folder here"
     return None
 
 
-def _what_holds(file: Path, data: bytes) -> Literal["nothing", "same", "other"]:
-    """What the name stands for now."""
+def _current_content(file: Path, data: bytes) -> Literal["nothing", "same", "other"]:
+    """The current content under this name."""
     try:
         is_same = file.lstat().st_size == len(data) and file.read_bytes() == data
     except FileNotFoundError:
@@ -92,8 +92,8 @@ def _what_holds(file: Path, data: bytes) -> Literal["nothing", "same", "other"]:
     return "same" if is_same else "other"
 
 
-def _keep_old(file: Path) -> str:
-    """Let the file's present content stay under a name of its own."""
+def _back_up(file: Path) -> str:
+    """Back up the current content under another name."""
     while True:
         backup = _free_name(file)
         try:

@@ -1,4 +1,4 @@
-"""Archives as zip files: every file as it is, and a manifest with a checksum of each."""
+"""Zip archives: every file unchanged, and a manifest with checksums."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from memslot_memory_core.transfer.item import (
     MAX_RATIO,
     MIN_BUDGET_BYTES,
     Item,
-    Unusable,
+    UnusableItem,
     sha256,
     usable_mtime,
 )
@@ -28,12 +28,12 @@ from memslot_memory_core.transfer.item import (
 MANIFEST = "manifest.json"
 FORMAT, VERSION = "memslot-export", 1
 _DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, ValueError, OSError)
-"""What reading a file of a zip raises when its bytes are not what they should be, or packed in a way unknown here."""
+"""What zipfile raises for damaged or unsupported entries."""
 _WANTED = (".md", ".markdown", ".jsonl")
 
 
 def write_zip(out: BinaryIO, items: Iterable[Item], **about: Any) -> None:
-    """Write an archive; `about` stands in the manifest beside the files."""
+    """Write an archive; `about` goes into the manifest."""
     listed: list[dict[str, Any]] = []
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for item in items:
@@ -52,15 +52,15 @@ def _info(name: str, mtime: float | None) -> zipfile.ZipInfo:
     return info
 
 
-def read_zip(file: Path) -> Iterator[Item | Unusable]:
-    """The files of an archive, of ours or of anybody; what is damaged or no plain file is told, not taken.
+def read_zip(file: Path) -> Iterator[Item | UnusableItem]:
+    """The files of an archive, ours or any zip; damaged and special entries are reported and skipped.
 
-    Raises a MemslotError where it cannot be read at all or would unpack to far more than it could hold.
+    Raises a MemslotError if it is unreadable or a zip bomb.
     """
     try:
         archive = zipfile.ZipFile(file)
     except _DAMAGE as error:
-        raise MemslotError(f"{file} is not a whole zip file ({error}); copy or download it again") from None
+        raise MemslotError(f"{file} is not a valid zip file ({error}); copy or download it again") from None
     with archive:
         wanted = [info for info in archive.infolist() if _is_wanted(info)]
         if len(wanted) > MAX_FILES:
@@ -79,38 +79,38 @@ def read_zip(file: Path) -> Iterator[Item | Unusable]:
             yield _read_one(archive, info, manifest.get(info.filename, {}))
         for path in manifest:
             if path not in seen:
-                yield Unusable(path, "is listed in the manifest and missing in the archive")
+                yield UnusableItem(path, "is listed in the manifest but missing from the archive")
 
 
 def _is_wanted(info: zipfile.ZipInfo) -> bool:
     return info.filename.lower().endswith(_WANTED)  # a folder's name ends with a slash
 
 
-def _read_one(archive: zipfile.ZipFile, info: zipfile.ZipInfo, listed: dict[str, Any]) -> Item | Unusable:
+def _read_one(archive: zipfile.ZipFile, info: zipfile.ZipInfo, listed: dict[str, Any]) -> Item | UnusableItem:
     path = info.filename
     kind = stat.S_IFMT(info.external_attr >> 16)
     if "\0" in info.orig_filename:
-        return Unusable(path, "has a name that goes on behind its end")
+        return UnusableItem(path, "has a name with a NUL character")
     if kind not in (0, stat.S_IFREG):
-        return Unusable(path, "is a link or a device, not a file")
+        return UnusableItem(path, "is a link or a device, not a file")
     if info.flag_bits & 1:
-        return Unusable(path, "is encrypted; unpack the archive with its password and import the folder")
+        return UnusableItem(path, "is encrypted; unpack the archive with its password and import the folder")
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        return Unusable(path, "is packed in an unusual way; unpack the archive and import the folder")
+        return UnusableItem(path, "uses an unsupported compression; unpack the archive and import the folder")
     if info.file_size > MAX_FILE_BYTES:
-        return Unusable(path, f"is larger than {MAX_FILE_BYTES:,} bytes")
+        return UnusableItem(path, f"is larger than {MAX_FILE_BYTES:,} bytes")
     try:
         with archive.open(info) as packed:
             data = packed.read(MAX_FILE_BYTES + 1)
     except _DAMAGE:
-        return Unusable(path, "is damaged in the archive")
+        return UnusableItem(path, "is damaged in the archive")
     if len(data) != info.file_size or listed.get("sha256", sha256(data)) != sha256(data):
-        return Unusable(path, "is damaged in the archive: it is not what its checksum says")
+        return UnusableItem(path, "is damaged in the archive: its checksum doesn't match")
     return Item(path, data, usable_mtime(listed.get("mtime")))
 
 
 def _read_manifest(archive: zipfile.ZipFile, file: Path) -> dict[str, dict[str, Any]]:
-    """What our manifest says of each file; a zip of somebody else has none, or one about something else."""
+    """Our manifest's entries by file; a foreign zip has none."""
     if MANIFEST not in archive.namelist():
         return {}
     try:
@@ -121,7 +121,7 @@ def _read_manifest(archive: zipfile.ZipFile, file: Path) -> dict[str, dict[str, 
     if not isinstance(tree, dict) or tree.get("format") != FORMAT:
         return {}
     if tree.get("version") != VERSION:
-        raise MemslotError(f"{file} was made by a newer memslot; update memslot to import it")
+        raise MemslotError(f"{file} was made by a newer memslot; upgrade memslot to import it")
     files = tree.get("files")
     listed = [each for each in files if isinstance(each, dict)] if isinstance(files, list) else []
     return {each["path"]: each for each in listed if isinstance(each.get("path"), str)}

@@ -1,1 +1,1 @@
-"""What is worth keeping of what a person said: pure rules over one text, without a store and without a model."""
+"""Capture rules: whether a user's message is worth keeping. Pure functions over one text, no store, no model."""

@@ -1,4 +1,4 @@
-"""Which of the languages with triggers a text is in: by script, else by its small words."""
+"""Detects which of the languages with triggers a text is in: by script, else by stop words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HANGUL = re.compile("[\uac00-\ud7af]")
 HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff]")
 _WORD = re.compile(r"[^\W\d_]+")
 
-# Folded, as the texts are that they are held against.
+# Folded, like the texts they are compared with.
 _SMALL: dict[Language, str] = {
     "en": """the and is are was i i'm my me you your we our of to in on at for with that this it not always never
         please from have has be do don't will would an as by or they she he his her about when""",
@@ -31,7 +31,7 @@ _SMALL_WORDS = {language: frozenset(words.split()) for language, words in _SMALL
 
 
 def guess_language(folded: str) -> Language | None:
-    """The likeliest language of a folded text, or None."""
+    """The most likely language of a folded text, or None."""
     if not folded.isascii():
         if KANA.search(folded):
             return "ja"

@@ -1,14 +1,14 @@
-"""Words by the part they play in an order to a model, in the languages that put spaces between words.
+"""Words by their role in an instruction to a model, in languages with spaces between words.
 
-Each class has one letter; `orders` looks for patterns of such letters. A star stands for any ending. All languages
-share one list, so that an order in mixed languages reads as one, too.
+Each class has one letter; `orders` looks for patterns of such letters. A star matches any ending. All languages share
+one list, so that instructions in mixed languages match, too.
 """
 
 from __future__ import annotations
 
 import re
 
-from memslot_memory_lancedb.capture.reading import fold
+from memslot_memory_lancedb.capture.normalization import fold
 
 # As `orders` cuts a text into words.
 _TOKEN = re.compile(r"\w+(?:'(?:t|s|m|ve|re|ll|d)\b)?")
@@ -246,7 +246,7 @@ def _words() -> tuple[dict[str, str], dict[str, str]]:
 
 
 def _phrases() -> dict[str, list[tuple[list[str], str]]]:
-    """By their first word: the further words of each phrase and its class, longest phrase first."""
+    """By first word: the remaining words of each phrase and its class, longest phrase first."""
     found: dict[str, list[tuple[list[str], str]]] = {}
     for letter, lines in PHRASES.items():
         for line in fold(lines).splitlines():
@@ -266,7 +266,7 @@ _STEM_LENGTHS = range(min(map(len, STEMS)), max(map(len, STEMS)) + 1)
 
 
 def _shuffled(word: str) -> str:
-    """The same for every order of a word's inner letters: people and models read such words as if spelled right."""
+    """The same for words with shuffled inner letters, which people and models still read."""
     return word[0] + "".join(sorted(word[1:-1])) + word[-1]
 
 
@@ -274,7 +274,7 @@ _SHUFFLED = {_shuffled(word): WORDS[word] for word in TELLING}
 
 
 def class_of(word: str) -> str:
-    """The letter of a folded word's class, or a dot."""
+    """The class letter of a folded word, or a dot."""
     if letter := WORDS.get(word):
         return letter
     for length in _STEM_LENGTHS:

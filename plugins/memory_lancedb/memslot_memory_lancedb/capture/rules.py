@@ -1,27 +1,27 @@
-"""Decides whether something a person said is worth keeping, and says why."""
+"""Decides whether a user's message is worth keeping, and why."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from memslot import redact, strip_recalled
 
-from memslot_memory_lancedb.capture import shape
-from memslot_memory_lancedb.capture.categories import Category, category_of, detect_category
+from memslot_memory_lancedb.capture import text_form
 from memslot_memory_lancedb.capture.injection import REASONS as INJECTION_REASONS
 from memslot_memory_lancedb.capture.injection import looks_like_injection
 from memslot_memory_lancedb.capture.languages import Language, guess_language
-from memslot_memory_lancedb.capture.questions import statements
-from memslot_memory_lancedb.capture.reading import fold, show
-from memslot_memory_lancedb.capture.triggers import Trigger, find_custom, find_triggers
+from memslot_memory_lancedb.capture.normalization import fold, strip_invisible
+from memslot_memory_lancedb.capture.text_form import statements
+from memslot_memory_lancedb.capture.triggers import Kind, Trigger, find_custom, find_triggers
 
 __all__ = ["Category", "Verdict", "detect_category", "judge", "looks_like_injection"]
 
 MAX_CHARS = 500
 _REDACTED = "[redacted]"
-# Of a text that is refused anyway, its beginning tells category and language.
+# For a rejected text, the beginning is enough to detect category and language.
 _LOOKED_AT = 2000
 _NAMES = """
     my the a our is are was this that here here's its it's for to and your api key keys token tokens secret
@@ -36,7 +36,7 @@ _WORD = re.compile(r"[^\W_]{2,}")
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is done with a text, and why.
+    """The decision about a text, and its reason.
 
     `rule` is the stable id of the rule that decided, `reason` its sentence, `trigger` the words that made the text
     worth keeping. `text` is what is or would be stored: recalled blocks stripped, secrets redacted, trimmed.
@@ -52,49 +52,49 @@ class Verdict:
 
 
 def judge(text: str, *, max_chars: int = MAX_CHARS, custom_triggers: Sequence[str] = ()) -> Verdict:
-    """Whether a person's words are kept as a memory; the first rule that applies decides."""
-    # Half a surrogate pair cannot be written anywhere.
+    """Decide whether a message is kept as a memory; the first rule that applies wins."""
+    # Lone surrogates can't be encoded.
     text = _UNWRITABLE.sub("\ufffd", text)
     said = strip_recalled(text).strip()
     stored = redact(said).strip()
     if refused := _form(text, said, max_chars):
         return _refuse(*refused, stored)
     if stored != said and _only_secrets(stored):
-        return _refuse("secret", "Nothing is left of it but a secret.", stored)
+        return _refuse("secret", "It contains nothing but a secret.", stored)
     if broken := looks_like_injection(said):
         return _refuse(f"injection.{broken}", INJECTION_REASONS[broken], stored)
-    if form := shape.pasted_form(said):
-        return _refuse(form, shape.REASONS[form], stored)
-    return _worth(stored, tuple(fold(show(word)).strip() for word in custom_triggers))
+    if form := text_form.pasted_form(said):
+        return _refuse(form, text_form.REASONS[form], stored)
+    return _judge_triggers(stored, tuple(fold(strip_invisible(word)).strip() for word in custom_triggers))
 
 
 def _form(text: str, said: str, max_chars: int) -> tuple[str, str] | None:
-    """The rule and the sentence, if length alone decides."""
+    """The rule and its reason, if length alone decides."""
     if not said:
         if text.strip():
             return "recalled", "It is a block that was recalled from memory."
         return "empty", "It is empty."
-    weight = shape.weight(said) if len(said) <= max_chars else len(said)
-    if weight < shape.SHORTEST:
-        return "too-short", f"It is shorter than {shape.SHORTEST} characters."
+    weight = text_form.weight(said) if len(said) <= max_chars else len(said)
+    if weight < text_form.SHORTEST:
+        return "too-short", f"It is shorter than {text_form.SHORTEST} characters."
     if weight > max_chars:
         return "too-long", f"It is longer than {max_chars} characters."
     return None
 
 
-def _worth(stored: str, custom: Sequence[str]) -> Verdict:
-    """The verdict on a text that nothing speaks against: kept if it has a trigger."""
-    # What is stored, not what was said: a trigger is shown and logged, and must not be part of a secret.
-    folded = fold(show(stored))
+def _judge_triggers(stored: str, custom: Sequence[str]) -> Verdict:
+    """The verdict on an otherwise acceptable text: kept if it has a trigger."""
+    # Search the redacted text: a trigger is displayed and logged, and must not be part of a secret.
+    folded = fold(strip_invisible(stored))
     triggers = find_triggers(folded)
     if trigger := find_custom(folded, custom):
         return _keep(trigger, triggers, stored)
     if not triggers:
-        sentence = "Nothing in it says that it is worth keeping."
+        sentence = "It contains no trigger for keeping it."
         return Verdict(False, sentence, "no-trigger", "other", None, stored, guess_language(folded))
     if told := find_triggers(" . ".join(statements(folded))):
         return _keep(told[0], told, stored)
-    return _refuse("question", "It asks and tells nothing.", stored)
+    return _refuse("question", "It is a question and states nothing.", stored)
 
 
 def _keep(trigger: Trigger, triggers: Sequence[Trigger], stored: str) -> Verdict:
@@ -106,10 +106,37 @@ def _keep(trigger: Trigger, triggers: Sequence[Trigger], stored: str) -> Verdict
 
 
 def _refuse(rule: str, reason: str, stored: str) -> Verdict:
-    folded = fold(show(stored[:_LOOKED_AT]))
+    folded = fold(strip_invisible(stored[:_LOOKED_AT]))
     return Verdict(False, reason, rule, category_of(find_triggers(folded)), None, stored, guess_language(folded))
 
 
 def _only_secrets(stored: str) -> bool:
     rest = fold(stored.replace(_REDACTED, " "))
     return all(word in _NAMES_A_SECRET for word in _WORD.findall(rest))
+
+
+Category = Literal["preference", "fact", "decision", "entity", "other"]
+
+# A rule ("always answer in German") is a preference. A request to remember has no category of its own.
+_CATEGORY: dict[Kind, Category] = {
+    "decision": "decision",
+    "preference": "preference",
+    "entity": "entity",
+    "fact": "fact",
+    "rule": "preference",
+}
+_RANK: dict[Kind, int] = {kind: rank for rank, kind in enumerate(_CATEGORY)}
+
+
+def detect_category(text: str) -> Category:
+    """The category of a text by its first trigger; `other` without one."""
+    return category_of(find_triggers(fold(strip_invisible(text))))
+
+
+def category_of(triggers: Iterable[Trigger]) -> Category:
+    """The category of these triggers: the first counts, habits last."""
+    telling = [trigger for trigger in triggers if trigger.kind in _RANK]
+    if not telling:
+        return "other"
+    first = min(telling, key=lambda trigger: (trigger.kind == "rule", trigger.rank, _RANK[trigger.kind]))
+    return _CATEGORY[first.kind]

@@ -1,4 +1,4 @@
-"""What makes a statement worth keeping, in nine languages: wishes, decisions, names, facts, rules, or being asked to.
+"""Triggers in nine languages: preferences, decisions, names, facts, rules, requests to remember.
 
 Patterns run on folded text (see `reading.fold`): lower case, without accents, straight apostrophes.
 """
@@ -211,7 +211,7 @@ _ORDER: tuple[Kind, ...] = ("decision", "preference", "entity", "fact", "rule", 
 
 @dataclass(frozen=True)
 class Trigger:
-    """Words that make a text worth keeping; the one with the smallest `rank` says what the text is about."""
+    """A phrase that makes a text worth keeping; the smallest `rank` determines the category."""
 
     kind: Kind
     text: str
@@ -220,7 +220,7 @@ class Trigger:
 
 
 def find_triggers(folded: str) -> list[Trigger]:
-    """Every kind of trigger in a folded text, first those of its likeliest language; others only if it has none."""
+    """All triggers in a folded text, in its most likely language first, others only without any."""
     guess = guess_language(folded)
     for languages in _candidates(guess):
         found = [trigger for language in languages for trigger in _in_language(folded, language)]
@@ -232,7 +232,7 @@ def find_triggers(folded: str) -> list[Trigger]:
 
 
 def find_custom(folded: str, words: Sequence[str]) -> Trigger | None:
-    """The first of the person's own trigger words that is in a folded text; `words` are folded, too."""
+    """The first custom trigger in a folded text; `words` are folded, too."""
     for word in words:
         if word and (start := folded.find(word)) >= 0:
             return Trigger("custom", word, start, guess_language(folded))
@@ -250,7 +250,7 @@ def _candidates(guess: Language | None) -> Iterator[tuple[Language, ...]]:
 
 @cache
 def _compiled(language: Language) -> dict[Kind, re.Pattern[str]]:
-    """The patterns of one language; compiling all nine would slow every start for a text in one."""
+    """The patterns of one language, compiled on demand."""
     return {kind: re.compile(pattern) for kind, pattern in _PATTERNS[language].items()}
 
 

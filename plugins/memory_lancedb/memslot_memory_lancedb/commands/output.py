@@ -1,4 +1,4 @@
-"""What the commands print: results on stdout, the rest on stderr."""
+"""Output of the commands: results on stdout, messages on stderr."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ import click
 
 
 def print_json(data: Any) -> None:
-    """One JSON document on stdout; where that cannot show every character, in escapes."""
+    """Print one JSON document, with escapes if stdout can't encode every character."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     click.echo(json.dumps(data, ensure_ascii=not encoding.lower().startswith("utf"), indent=2))
 
 
 def clean(text: str, limit: int = 10_000) -> str:
-    """One printable line: no memory may move the cursor or colour the screen."""
+    """One printable line, without control characters or escape sequences."""
     folded = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return folded if len(folded) <= limit else folded[: limit - 1] + "…"
 
 
 def say(message: str) -> None:
-    """Something beside the results."""
+    """Print a message to stderr."""
     click.echo(message, err=True)
 
 
@@ -36,7 +36,7 @@ def say_done(message: str) -> None:
 
 
 def print_pairs(pairs: Iterable[tuple[str, object]]) -> None:
-    """Names with what they stand for; a name that stands for nothing is left out."""
+    """Print name-value pairs, without empty values."""
     known = [(name, clean(str(value))) for name, value in pairs if value not in (None, "")]
     width = max((len(name) for name, _ in known), default=0)
     for name, value in known:
@@ -44,7 +44,7 @@ def print_pairs(pairs: Iterable[tuple[str, object]]) -> None:
 
 
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """A table: drawn by rich on a terminal, plain columns where the output is read by a program."""
+    """Print a table: by rich on a terminal, tab-separated otherwise."""
     cells = [[clean(str(cell)) for cell in row] for row in rows]
     if sys.stdout.isatty():
         from rich import box
@@ -64,9 +64,9 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> No
         click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
-def counted(number: int, one: str, many: str) -> str:
+def pluralize(number: int, one: str, many: str) -> str:
     return f"{number} {one if number == 1 else many}"
 
 
 def memories(number: int) -> str:
-    return counted(number, "memory", "memories")
+    return pluralize(number, "memory", "memories")

@@ -1,1 +1,1 @@
-"""Text to vectors, by whichever provider the agent uses, and what that provider cannot do."""
+"""Embedding with the agent's provider."""

@@ -1,15 +1,15 @@
-"""The embedder of one agent: chosen when it is first needed, and what it last failed at."""
+"""The embedder of one agent: selected on first use from the plugin's `embedding` settings or the agent's own."""
 
 from __future__ import annotations
 
 import math
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from memslot import EmbeddingCancelledError, EmbeddingPipeline, MemslotError, Selection, one_line
+from memslot import EmbeddingCancelledError, EmbeddingPipeline, MemslotError, PluginContext, Selection, one_line
 
 from memslot_memory_lancedb.embedding.identity import Identity
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 Choose = Callable[[], tuple[EmbeddingPipeline | None, Selection]]
 Progress = Callable[[int, int], None]
 PATIENCE_SECONDS = 10.0
-"""For one text, while somebody waits: after this the store does without a vector."""
+"""Timeout for one text in the foreground; after that it is stored without a vector."""
 CHOOSE_AGAIN_SECONDS = 60.0
-"""A provider that was not ready is asked for again after this long."""
+"""Retry interval for a provider that was not available."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Embedded:
 
 
 class Embedder:
-    """Gives vectors, or None where a vector would say nothing. Safe to use from several threads."""
+    """Embeds texts; None for all-zero vectors. Thread-safe."""
 
     def __init__(self, choose: Choose) -> None:
         self._choose = choose
@@ -43,31 +43,31 @@ class Embedder:
         self._chosen_at = 0.0
         self._closed = False
         self.fault: str | None = None
-        """Why the last call failed; None once one has worked."""
+        """Why the last call failed; None after a success."""
 
     @property
     def identity(self) -> Identity | None:
-        """Whose vectors it gives; None where there is no provider."""
+        """Identity of its vectors; None without a provider."""
         pipeline = self._ready()
         return Identity.of(pipeline) if pipeline is not None else None
 
     @property
     def is_chosen(self) -> bool:
-        """Whether somebody has needed it yet; choosing may take a while."""
+        """Whether it has been selected yet, which may take a while."""
         return self._selection is not None
 
     @property
     def problem(self) -> str | None:
-        """What is wrong with it, as far as is known without asking."""
+        """The known problem, without calling the provider."""
         if self.fault is not None:
             return self.fault
         selection = self._selection
         if selection is None or selection.provider is not None or selection.requested == "none":
             return None
-        return one_line(f"there is no embedding provider, so search goes by words: {selection.reason}")
+        return one_line(f"no embedding provider, searching by keywords only: {selection.reason}")
 
     def embed_query(self, text: str, seconds: float = PATIENCE_SECONDS) -> Embedded:
-        """The vector of what somebody searches for. Does not raise, and gives up after `seconds`."""
+        """Embed a query. Never raises; gives up after `seconds`."""
         pipeline = self._ready()
         if pipeline is None:
             return Embedded(None, self.problem or "no embedding provider is in use")
@@ -78,7 +78,7 @@ class Embedder:
             return Embedded(None, self._failed(pipeline, error, seconds))
         self.fault = None
         if pipeline.is_zero(row):
-            return Embedded(None, f"{pipeline.provider.id} has nothing to say about this text")
+            return Embedded(None, f"{pipeline.provider.id} returned an all-zero vector for this text")
         return Embedded(row)
 
     def embed_documents(
@@ -89,9 +89,9 @@ class Embedder:
         cancelled: threading.Event | None = None,
         seconds: float | None = None,
     ) -> list[Vector | None]:
-        """A vector for each text; None for a text that it cannot say anything about.
+        """Embed texts; None for all-zero vectors.
 
-        Raises a MemslotError, also when it took longer than `seconds`.
+        Raises a MemslotError, also after `seconds`.
         """
         pipeline = self._ready()
         if pipeline is None:
@@ -117,7 +117,7 @@ class Embedder:
         return self.fault
 
     def close(self) -> None:
-        """End what is under way, and begin nothing more."""
+        """Cancel running calls and refuse new ones."""
         self._closed = True
         if self._pipeline is not None:
             self._pipeline.close()
@@ -131,3 +131,42 @@ class Embedder:
                 self._pipeline, self._selection = self._choose()
                 self._chosen_at = time.monotonic()
             return self._pipeline
+
+
+OPENAI = "openai"
+
+
+def pipeline_factory(ctx: PluginContext, embedding: Mapping[str, Any]) -> Choose:
+    """A function that creates the pipeline on first use."""
+
+    def choose() -> tuple[EmbeddingPipeline | None, Selection]:
+        return ctx.pipeline(search_settings(ctx.memory_search, embedding) if embedding else None)
+
+    return choose
+
+
+def search_settings(agent: Any, embedding: Mapping[str, Any]) -> Any:
+    """The agent's `memorySearch` with another embedder in it.
+
+    Key, address and model of the agent's own provider are kept for that provider only.
+    """
+    provider = embedding.get("provider") or _implied_provider(embedding) or agent.provider
+    written = agent.written()
+    if provider != agent.provider:
+        written = {key: written[key] for key in ("local",) if key in written}
+    written["provider"] = provider
+    for key in ("model", "dimensions"):
+        if key in embedding:
+            written[key] = embedding[key]
+    remote = {key: embedding[key] for key in ("apiKey", "baseUrl") if key in embedding}
+    if remote:
+        # Never send one server's key to another.
+        kept = {} if "baseUrl" in remote else written.get("remote", {})
+        written["remote"] = {**kept, **remote}
+    return type(agent).from_tree(written)
+
+
+def _implied_provider(embedding: Mapping[str, Any]) -> str | None:
+    """Old settings name no provider: they mean OpenAI or a compatible server."""
+    named = any(key in embedding for key in ("apiKey", "baseUrl"))
+    return OPENAI if named or str(embedding.get("model", "")).startswith("text-embedding-") else None

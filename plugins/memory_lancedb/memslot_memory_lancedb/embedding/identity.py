@@ -1,4 +1,4 @@
-"""Whose vectors they are: only vectors of one identity can be compared."""
+"""Identity of vectors: only vectors of one identity are comparable."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from memslot import EmbeddingPipeline
 
 @dataclass(frozen=True)
 class Identity:
-    """An embedder: its provider, model and length of vectors; `key` tells apart two servers of one name."""
+    """An embedder: provider, model and dimensions; `key` distinguishes servers."""
 
     provider: str
     model: str
@@ -26,7 +26,7 @@ class Identity:
 
     @property
     def digest(self) -> str:
-        """A short name for it, which rows carry."""
+        """A short digest, stored in rows."""
         parts = json.dumps([self.provider, self.model, self.key, self.dims])
         return hashlib.sha256(parts.encode()).hexdigest()[:16]
 
@@ -35,7 +35,7 @@ class Identity:
 
     @classmethod
     def from_json(cls, tree: Any) -> Identity | None:
-        """What `to_json` wrote; None for anything else."""
+        """The inverse of `to_json`; None for invalid input."""
         try:
             return cls(str(tree["provider"]), str(tree["model"]), str(tree["key"]), int(tree["dims"]))
         except (KeyError, TypeError, ValueError):

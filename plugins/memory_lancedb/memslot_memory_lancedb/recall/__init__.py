@@ -1,1 +1,1 @@
-"""Brings memories back: scores, the floor below which nothing is shown, and the block before a prompt."""
+"""Recall: search, ranking, and the block before a prompt."""

@@ -1,4 +1,4 @@
-"""The background of the embedder in use: vectors of everyday texts that tell how alike unrelated texts are to it."""
+"""Background vectors of the embedder: everyday texts that show how similar unrelated texts are to it."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from memslot_memory_lancedb.store.schema import Vector
 
 _MOST_FAILURES = 24
-"""As many requests may fail before a provider counts as one that takes nothing; ten find one text among 512."""
+"""Failed requests before giving up on a provider; bisecting 512 texts for a bad one takes ten."""
 
 
 class Backgrounds:
-    """Embeds the background once for each embedder and keeps it in a file. Safe to use from several threads."""
+    """Embeds the background once per embedder and caches it in a file. Thread-safe."""
 
     def __init__(self, embedder: Embedder, folder: Path) -> None:
         self._embedder = embedder
@@ -42,11 +42,11 @@ class Backgrounds:
     def get(
         self, identity: Identity, seconds: float | None = None, cancelled: threading.Event | None = None
     ) -> Background | None:
-        """The background; None where the embedder does not give it, within `seconds` if that is set."""
+        """The background; None if the embedder fails or takes longer than `seconds`."""
         known = self.known(identity)
         if known is not None:
             return known
-        # Whoever waits for the one that embeds it does not embed it again.
+        # Another thread may have embedded it meanwhile.
         if not self._lock.acquire(timeout=-1 if seconds is None else seconds):
             return None
         fault = self._embedder.fault
@@ -54,13 +54,14 @@ class Backgrounds:
             return self.known(identity) or self._embed(identity, seconds, cancelled)
         except MemslotError as error:
             if isinstance(error.__cause__, EmbeddingCancelledError):
-                self._embedder.fault = fault  # hundreds of texts take longer than a query may, which is no failure
+                # Hundreds of texts take longer than a query's timeout, which is no failure.
+                self._embedder.fault = fault
             return None
         finally:
             self._lock.release()
 
     def known(self, identity: Identity) -> Background | None:
-        """The background if it was made before, in this process or another."""
+        """The background if it is cached, in memory or on disk."""
         if self._kept is not None and self._kept[0] == identity.digest:
             return self._kept[1]
         from memslot.retrieval import Background
@@ -91,7 +92,7 @@ class Backgrounds:
     def _vectors(
         self, texts: Sequence[str], seconds: float | None, cancelled: threading.Event | None
     ) -> dict[str, Vector | None]:
-        """The vectors of the texts but for those that the provider refuses, which are found by halves."""
+        """Vectors of the texts, without those the provider refuses, found by bisection."""
         until = None if seconds is None else time.monotonic() + seconds
         found: dict[str, Vector | None] = {}
         waiting, failures = [texts], 0
@@ -115,5 +116,5 @@ class Backgrounds:
 
 
 def _may_be_one_text(error: BaseException | None) -> bool:
-    """Whether the provider may take the other texts."""
+    """Whether the error may be due to a single text."""
     return isinstance(error, ProviderError) and not isinstance(error, ProviderBusyError | ProviderRefusedError)

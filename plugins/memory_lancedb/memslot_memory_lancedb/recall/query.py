@@ -1,4 +1,4 @@
-"""A query's words, weighed by how rare they are among an agent's memories."""
+"""A query's terms, weighed by their rarity among an agent's memories."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ from memslot_memory_lancedb.recall.statistics import TermStatistics
 MOST_TERMS = 64
 _K1, _B = 1.2, 0.75
 _FEW_ROWS = 50
-"""In a store of three memories the rarity of a word says nothing: it is taken as one of fifty."""
+"""Minimum number of memories assumed for IDF: in a tiny store rarity means nothing."""
 _UNSPACED = frozenset({"han", "kana", "hangul", "thai", "lao", "khmer", "myanmar"})
 
 
 @dataclass(frozen=True, eq=False)
 class WeighedQuery:
-    """What to ask the full-text index for, and how to score what it finds."""
+    """The terms to search for, and their weights for scoring."""
 
     matcher: Matcher
     forms: tuple[str, ...]
-    """The stems under which memories may hold a term of the query."""
+    """The stems under which memories may contain a term."""
     _terms_of: Mapping[str, tuple[str, ...]]
     _idf: Mapping[str, float]
     _sum_idf: float
     _mean_length: float
 
     def text_score(self, stems: str) -> float:
-        """BM25 of a memory's stems as a share of what the query could reach: 0 to 1."""
+        """BM25 of a memory's stems relative to the query's maximum: 0 to 1."""
         words = stems.split()
         counts: dict[str, int] = {}
         for word in words:
@@ -87,13 +87,13 @@ def _ready(
     rows = max(statistics.rows, _FEW_ROWS)
     idf = {stem: max(1e-6, math.log((rows - held + 0.5) / (held + 0.5))) for stem, held in frequency.items()}
     sum_idf = sum(shares.get(stem, 1.0) * each for stem, each in idf.items()) or sum(idf.values())
-    # A scan takes longer the more it looks for: what no memory holds is left out where that is known.
+    # A scan takes longer with more terms: skip those known to be in no memory.
     asked = [form for form, held in statistics.count(list(terms_of)).items() if held or not statistics.is_complete]
     return WeighedQuery(matcher, tuple(asked), terms_of, idf, sum_idf, statistics.mean_length)
 
 
 def _weighted(stem: str, term: Term | None, frequency: int, rows: int, share: float, forms: TermForms) -> WeightedTerm:
-    # Under all languages, not only those that were counted: a memory in a new one must be found at once.
+    # In all languages, not only counted ones: a memory in a new language must be found at once.
     held = dict.fromkeys(index_forms(term, LANGUAGES, STEMMING_TOKENIZER)) if term is not None else {}
     held |= dict.fromkeys(forms.found.get(stem, ()))
     rarity = math.log(1 + (max(rows, frequency) - frequency + 0.5) / (frequency + 0.5))

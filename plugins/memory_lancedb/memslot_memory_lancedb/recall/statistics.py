@@ -1,4 +1,4 @@
-"""What is usual in a table: how many memories hold each stem, and a sample of the vectors."""
+"""Table statistics: document frequencies of stems, and a sample of vectors."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 _COUNTED = 20_000
-"""Rows whose stems are counted: with more of them rarity is hardly known better."""
+"""Rows whose stems are counted; more would hardly improve IDF."""
 _GROWTH = 1.2
-"""Statistics serve until the table has grown or shrunk by so much."""
+"""Statistics are reused until the table has grown or shrunk by this factor."""
 _SMALL = 2_000
 _MOST_BETWEEN = 200
 
 
 class TermStatistics:
-    """How many of some texts hold each stem; `is_complete` where these are all of them."""
+    """Document frequencies in a sample of texts; `is_complete` if it is all of them."""
 
     def __init__(self, texts: Iterable[str], *, is_complete: bool = False) -> None:
         self.is_complete = is_complete
@@ -53,14 +53,14 @@ class TermStatistics:
         return {stem: self._counts[stem] for stem in stems}
 
     def between(self, first: str, last: str) -> list[tuple[str, int]]:
-        """The stems between two, in the order of code points."""
+        """The stems between two, by code point."""
         start, end = bisect_right(self._sorted, first), bisect_left(self._sorted, last)
         return [(stem, self._counts[stem]) for stem in self._sorted[start : min(end, start + _MOST_BETWEEN)]]
 
 
 @dataclass(frozen=True, eq=False)
 class VectorSample:
-    """Vectors of memories, and what is unusual among them with a background."""
+    """Sampled vectors, and their scale against the background."""
 
     vectors: Matrix
     background: Background | None
@@ -68,7 +68,7 @@ class VectorSample:
 
 
 @dataclass(frozen=True)
-class _Kept(Generic[Value]):
+class _Cached(Generic[Value]):
     """Of a table at one time."""
 
     table: str
@@ -78,21 +78,21 @@ class _Kept(Generic[Value]):
 
 
 class Statistics:
-    """What is usual in the table that was searched last. Safe to use from several threads."""
+    """Cached statistics of the table searched last. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._terms: _Kept[TermStatistics] | None = None
-        self._sample: _Kept[VectorSample] | None = None
+        self._terms: _Cached[TermStatistics] | None = None
+        self._sample: _Cached[VectorSample] | None = None
 
     def terms(self, table: MemoryTable, rows: int) -> TermStatistics:
-        """Of the stems: those of a small table are counted anew after each write, so that they are all known."""
+        """Term statistics; a small table is recounted after each write."""
         version = table.version
         with self._lock:
             kept = self._terms
-            if not _serves(kept, table, rows) or (rows <= _SMALL and kept is not None and kept.version != version):
-                stems = [*table.sample_stems(_COUNTED), *(row.stems for row in table.wordless())]
-                kept = self._terms = _Kept(
+            if not _is_current(kept, table, rows) or (rows <= _SMALL and kept is not None and kept.version != version):
+                stems = [*table.sample_stems(_COUNTED), *(row.stems for row in table.without_stems())]
+                kept = self._terms = _Cached(
                     table.generation.table, version, rows, TermStatistics(stems, is_complete=rows <= _SMALL)
                 )
             assert kept is not None
@@ -102,18 +102,18 @@ class Statistics:
         """Of the vectors."""
         with self._lock:
             kept = self._sample
-            if not _serves(kept, table, rows):
+            if not _is_current(kept, table, rows):
                 kept = self._sample = None
             if kept is None or kept.value.background is not background:
                 vectors = _sample(table) if kept is None else kept.value.vectors
                 from memslot.retrieval import MeaningScale
 
                 sample = VectorSample(vectors, background, MeaningScale(background, vectors))
-                kept = self._sample = _Kept(table.generation.table, 0, rows, sample)
+                kept = self._sample = _Cached(table.generation.table, 0, rows, sample)
             return kept.value.scale
 
 
-def _serves(kept: _Kept[Any] | None, table: MemoryTable, rows: int) -> bool:
+def _is_current(kept: _Cached[Any] | None, table: MemoryTable, rows: int) -> bool:
     if kept is None or kept.table != table.generation.table:
         return False
     return kept.rows / _GROWTH <= rows <= kept.rows * _GROWTH

@@ -1,1 +1,1 @@
-"""Where memories are kept: rows on LanceDB, each query bound to one owner."""
+"""The store: LanceDB tables, with every query restricted to one owner."""

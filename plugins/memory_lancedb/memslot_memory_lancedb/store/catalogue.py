@@ -1,7 +1,7 @@
 """Which table of an agent is the live one.
 
-Each agent has tables of its own, one generation after the other: a change of embedder fills the next one and
-then makes it live by adding one row here, which LanceDB does wholly or not at all, also on an object store.
+Each agent has its own tables, one per generation: a change of embedder fills the next one and makes it live by adding a
+row here, which is atomic in LanceDB, also on an object store.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ class Generation:
 
 
 def table_prefix(owner: Owner) -> str:
-    """How the names of an agent's tables begin. The digest keeps apart what a file system may not: Main and main."""
+    """Prefix of an agent's table names. The digest distinguishes Main and main on any file system."""
     readable = re.sub(r"[^a-z0-9]+", "-", owner.agent_id.lower())[:32].strip("-") or "agent"
     return f"{_PREFIX}{readable}_{hashlib.sha256(owner.agent_id.encode()).hexdigest()[:8]}_"
 
 
 def table_name(owner: Owner, number: int, identity: Identity | None) -> str:
-    """The same for every process that makes this generation, so that a build that was cut short is taken up again."""
+    """Deterministic, so that any process can resume an interrupted build."""
     return f"{table_prefix(owner)}g{number}_{identity.digest[:8] if identity else 'words'}"
 
 
 class Catalogue:
-    """The generations of one agent. Safe to use from several threads."""
+    """The generations of one agent. Thread-safe."""
 
     def __init__(self, database: Database, owner: Owner) -> None:
         self._database = database
@@ -62,7 +62,7 @@ class Catalogue:
         return generations[-1] if generations else None
 
     def generations(self) -> tuple[Generation, ...]:
-        """All that were ever live, oldest first. Asks only whether there is news since the last time."""
+        """All generations that were ever live, oldest first; reads only what is new."""
         with self._lock:
             if self._handle is None:
                 if not self._database.exists:
@@ -77,7 +77,7 @@ class Catalogue:
             return self._seen[1]
 
     def publish(self, generation: Generation) -> None:
-        """Make a generation the live one, for every process that looks from now on."""
+        """Make a generation live for all processes."""
         import pyarrow  # type: ignore[import-untyped]
 
         schema = pyarrow.schema(
@@ -105,7 +105,7 @@ class Catalogue:
             self._handle, self._seen = handle, None
 
     def orphans(self) -> list[Generation]:
-        """Tables of this agent that the catalogue does not know: it was lost, or a build was cut short."""
+        """Tables of this agent that are not in the catalogue: it was lost, or a build was interrupted."""
         known = {each.table for each in self.generations()}
         found = []
         for name in self._database.table_names():
@@ -119,12 +119,12 @@ class Catalogue:
         return found
 
     def forget_handle(self) -> None:
-        """Open it anew the next time."""
+        """Reopen it on next use."""
         with self._lock:
             self._handle, self._seen = None, None
 
     def compact(self) -> None:
-        """Make one file of the many that single rows leave."""
+        """Compact the many small files."""
         with self._lock:
             handle = self._handle
         if handle is not None:
@@ -144,6 +144,6 @@ class Catalogue:
             for row in rows
             if row["agentId"] == self._owner.agent_id
         ]
-        # Two processes may have published the same one; and of two of one number all must choose the same.
+        # Two processes may have published the same one; all must choose the same of two with one number.
         unique = {(each.number, each.table): each for each in generations}
         return tuple(unique[key] for key in sorted(unique))

@@ -1,4 +1,4 @@
-"""The LanceDB database: a folder or an address on an object store, opened when it is first needed."""
+"""The LanceDB database, in a folder or on an object store, opened on first use."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Any, TypeVar
 
 from memslot import make_private_dir
 
-from memslot_memory_lancedb.store.faults import is_conflict, is_missing, told_plainly
+from memslot_memory_lancedb.store.lancedb_errors import is_conflict, is_missing, translate_errors
 
 Value = TypeVar("Value")
 TRIES, MISSING_TRIES = 12, 3
 LONGEST_PAUSE = 0.5
 _PATIENCE = {"timeout": "20s", "connect_timeout": "3s", "client_max_retries": "3", "client_retry_timeout": "10"}
-"""Unless the person says otherwise: an object store that is gone is known to be gone after seconds, not minutes."""
+"""Defaults: an unreachable object store should fail within seconds, not minutes."""
 
 
 def is_remote(location: str) -> bool:
@@ -26,7 +26,7 @@ def is_remote(location: str) -> bool:
 
 
 class Database:
-    """A lazy connection. Safe to use from several threads."""
+    """A lazy connection. Thread-safe."""
 
     def __init__(self, location: str, storage_options: Mapping[str, str] | None = None) -> None:
         self.location = location
@@ -36,16 +36,16 @@ class Database:
 
     @property
     def place(self) -> str:
-        """What it is called in messages."""
+        """Its name in messages."""
         return f"the memory store {self.location}"
 
     @property
     def exists(self) -> bool:
-        """Whether there can be anything to read; an object store is worth asking."""
+        """Whether there may be anything to read; always for an object store."""
         return is_remote(self.location) or Path(self.location).is_dir()
 
     def prepare(self) -> bool:
-        """Load what is needed to read, which takes a second; False where there is nothing to read yet."""
+        """Load LanceDB, which takes a second; False if there is nothing to read yet."""
         if not self.exists:
             return False
         os.environ.setdefault("LANCEDB_LOG", "error")
@@ -55,7 +55,7 @@ class Database:
         return True
 
     def connection(self) -> Any:
-        with self._lock, told_plainly(self.place):
+        with self._lock, translate_errors(self.place):
             if self._connection is None:
                 self._connection = self._connect()
             return self._connection
@@ -63,7 +63,7 @@ class Database:
     def _connect(self) -> Any:
         from datetime import timedelta
 
-        # It writes to stderr what it then does by itself, such as trying a commit again.
+        # It logs routine events such as commit retries to stderr.
         os.environ.setdefault("LANCEDB_LOG", "error")
         import lancedb
 
@@ -71,15 +71,15 @@ class Database:
             try:
                 make_private_dir(Path(self.location))  # LanceDB's own files are readable by all
             except FileExistsError:
-                raise NotADirectoryError(f"{self.location} is a file, where a folder is due") from None
-        # Zero: every read looks for what other processes wrote.
+                raise NotADirectoryError(f"{self.location} is a file, but must be a folder") from None
+        # Zero: every read checks for other processes' writes.
         return lancedb.connect(
             self.location, read_consistency_interval=timedelta(0), storage_options=self._options or None
         )
 
     def table_names(self) -> list[str]:
-        """The names of all tables, also of other agents."""
-        with told_plainly(self.place):
+        """The names of all tables, including other agents'."""
+        with translate_errors(self.place):
             names: list[str] = []
             page: str | None = None
             while True:
@@ -90,8 +90,8 @@ class Database:
                     return names
 
     def open_table(self, name: str) -> Any | None:
-        """A table's handle, or None where there is no such table."""
-        with told_plainly(self.place):
+        """A table's handle, or None if it doesn't exist."""
+        with translate_errors(self.place):
             try:
                 return self.connection().open_table(name)
             except (ValueError, FileNotFoundError) as error:
@@ -100,7 +100,7 @@ class Database:
                 raise
 
     def make_table(self, name: str, schema: Any) -> Any:
-        """A table's handle; made where it is missing, also when another process makes it at this moment."""
+        """A table's handle; created if missing, safe with concurrent creation."""
 
         def make() -> Any:
             try:
@@ -114,15 +114,15 @@ class Database:
         return self.attempt(make)
 
     def drop_table(self, name: str) -> None:
-        with told_plainly(self.place):
+        with translate_errors(self.place):
             self.connection().drop_table(name, ignore_missing=True)
 
     def attempt(self, call: Callable[[], Value], again: Callable[[], Value] | None = None) -> Value:
-        """Call LanceDB; again where another writer was quicker, or removed a version while it was being read.
+        """Call LanceDB, retrying on write conflicts and on versions removed during a read.
 
-        `again` takes the place of the call from the second time on.
+        Retries call `again` instead, if given.
         """
-        with told_plainly(self.place):
+        with translate_errors(self.place):
             for number in range(TRIES):
                 try:
                     return call()
@@ -135,6 +135,6 @@ class Database:
             raise AssertionError("unreachable")
 
     def close(self) -> None:
-        """Let the connection go; the next use opens another."""
+        """Close the connection; the next use reopens it."""
         with self._lock:
             self._connection = None

@@ -1,4 +1,4 @@
-"""Conditions for LanceDB, which takes them as SQL text: made here and nowhere else."""
+"""SQL conditions for LanceDB, built only here."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WORDLESS = "`stems` IS NULL"
 
 
 def quoted(text: str) -> str:
-    """A text as an SQL literal. Quotes are doubled; DataFusion knows no other escape."""
+    """A text as an SQL literal. Quotes are doubled, DataFusion's only escape."""
     if "\x00" in text:
         raise StoreError("a name with a NUL character cannot be looked up")
     return "'" + text.replace("'", "''") + "'"
@@ -29,15 +29,15 @@ def has_any_id(ids: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class Owner:
-    """The agent whose rows may be seen. Without an agent there is no condition, and so no query."""
+    """The agent whose rows may be read; required for every query."""
 
     agent_id: str
 
     def __post_init__(self) -> None:
         if not isinstance(self.agent_id, str) or not self.agent_id.strip():
-            raise StoreError("a memory store without an agent id cannot tell whose rows are whose, and opens none")
+            raise StoreError("a memory store needs an agent id")
         quoted(self.agent_id)
 
     def where(self, *conditions: str) -> str:
-        """The condition that every query carries, and what else it asks for."""
+        """The owner's condition combined with others; part of every query."""
         return " AND ".join([f"`agentId` = {quoted(self.agent_id)}", *(f"({each})" for each in conditions)])

@@ -1,4 +1,4 @@
-"""Removes the bytes of forgotten memories: out of data files, earlier versions and tables that are no longer read."""
+"""Erases forgotten memories from data files, earlier versions and unused tables."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from memslot_memory_lancedb.store.database import Database
+from memslot_memory_lancedb.store.stems_column import has_words_index, make_words_index
 from memslot_memory_lancedb.store.store import MemoryStore
 from memslot_memory_lancedb.store.table import FRAGMENT_BITS, MemoryTable
 from memslot_memory_lancedb.store.versions import Version, list_versions
-from memslot_memory_lancedb.store.words import has_words_index, make_words_index
 
 GRACE_SECONDS = 5.0
-"""Versions younger than this are never removed: a writer that began on one could no longer tell that somebody else
-wrote the same rows meanwhile, and both copies would stay."""
+"""Younger versions are never removed: a writer based on one could no longer detect a concurrent write of the same rows,
+and both copies would stay."""
 SLACK = timedelta(days=1)
-"""Versions expire one by one; their bytes are removed once a day, not each time."""
+"""Versions expire one by one; their bytes are removed once a day."""
 
 
 def was_forgotten(versions: Sequence[Version]) -> bool:
@@ -27,7 +27,7 @@ def was_forgotten(versions: Sequence[Version]) -> bool:
 
 
 def is_expiry_due(table: MemoryTable, database: Database, keep: timedelta) -> bool:
-    """Whether removed text is older than the history is kept."""
+    """Whether deleted text is older than the history limit."""
     versions = list_versions(table, database)
     if datetime.now(UTC) - versions[0].at < keep + SLACK:
         return False
@@ -35,17 +35,17 @@ def is_expiry_due(table: MemoryTable, database: Database, keep: timedelta) -> bo
 
 
 def expire(table: MemoryTable, database: Database, keep: timedelta) -> None:
-    """Remove text that was forgotten or replaced longer ago than `keep`."""
+    """Erase text that was deleted or replaced longer ago than `keep`."""
     rewrite_around_removed(table, database)
     compact(table, database, keep)
 
 
 def purge(store: MemoryStore, cancelled: threading.Event | None = None) -> int:
-    """Remove all removed text and all earlier versions of the agent's memories now; how many versions went."""
+    """Erase all deleted text and all earlier versions now; returns how many versions."""
     live, database = store.live(), store.database
     if live is None:
         return 0
-    # A table that is being filled for another embedder may hold the text as well.
+    # A table being filled for another embedder may contain the text as well.
     unfinished = [store.open(each) for each in store.catalogue.orphans()]
     known = set(live.changes()) if unfinished else set()
     for table in unfinished:
@@ -65,20 +65,20 @@ def purge(store: MemoryStore, cancelled: threading.Event | None = None) -> int:
 
 
 def wait_for_writers(cancelled: threading.Event | None = None) -> bool:
-    """Wait until the versions that writers may have begun on are old enough; whether it was cut short."""
+    """Wait until active writers' base versions are old enough; returns whether it was interrupted."""
     return (cancelled or threading.Event()).wait(GRACE_SECONDS)
 
 
 def compact(table: MemoryTable, database: Database, keep: timedelta) -> None:
-    """Put small files together, take new rows into the index, and let versions older than `keep` go."""
+    """Compact files, update the index, and remove versions older than `keep`."""
     oldest = max(keep, timedelta(seconds=GRACE_SECONDS))
     database.attempt(lambda: table.handle.optimize(cleanup_older_than=oldest))
 
 
 def rewrite_around_removed(table: MemoryTable, database: Database) -> None:
-    """Move the living rows out of files that also hold removed ones; those files are then nobody's.
+    """Rewrite live rows of files that also contain deleted ones, which makes those files obsolete.
 
-    LanceDB's own compaction leaves a file alone until a tenth of its rows is removed.
+    LanceDB's compaction skips a file until a tenth of its rows is deleted.
     """
     removed = list_versions(table, database)[-1].removed_rows
     if not removed:
@@ -96,12 +96,12 @@ def rewrite_around_removed(table: MemoryTable, database: Database) -> None:
         if gap:
             gaps += gap
             conditions.append((f"_rowid >= {start} AND _rowid < {end}",))
-    if gaps < removed:  # the last rows of a file are removed, which cannot be seen from those that are left
+    if gaps < removed:  # the last rows of a file may be deleted, which the remaining ones don't show
         conditions = [()]
     for condition in conditions:
         touch = partial(
             table.handle.update, where=table.owner.where(*condition), values_sql={"importance": "importance"}
         )
         database.attempt(touch)
-    if has_words_index(table, database):  # it may still list the words of what was removed
+    if has_words_index(table, database):  # it may still contain words of deleted rows
         make_words_index(table, database)

@@ -1,4 +1,4 @@
-"""Rows of a table, to and from what the rest of the plugin works with."""
+"""The Arrow schema, and conversion between rows and memories."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from memslot_memory_lancedb.embedding.identity import Identity
-from memslot_memory_lancedb.memories import CATEGORIES, Category, Origin, Remembered
+from memslot_memory_lancedb.memory_record import CATEGORIES, Category, MemoryRecord, Origin
 from memslot_memory_lancedb.store.predicate import Owner
 
 if TYPE_CHECKING:
@@ -28,13 +28,13 @@ COLUMNS = (
     "message",
     "embedder",
 )
-"""All but what searches go by: the vector is many times as large as the rest and seldom asked for."""
+"""All columns except those for search: the vector is far larger than the rest and rarely needed."""
 STEMS = "stems"
-"""The column of words: those of the text as `index_stems` gives them. Null in a row that an older version wrote."""
+"""The stems column, as from `index_stems`. Null in rows of older versions."""
 
 
 def make_schema(owner: Owner, generation: int, identity: Identity | None) -> Any:
-    """The columns of one generation; whose it is and whose vectors it holds stand in its metadata."""
+    """The schema of one generation; owner and embedder are in its metadata."""
     import pyarrow  # type: ignore[import-untyped]
 
     moment = pyarrow.timestamp("us", tz="UTC")
@@ -67,7 +67,7 @@ def stems_field() -> Any:
 
 
 def read_metadata(schema: Any) -> Mapping[str, Any]:
-    """What `make_schema` wrote beside the columns; empty where there is nothing of ours."""
+    """The metadata written by `make_schema`, or empty."""
     try:
         about = json.loads((schema.metadata or {}).get(METADATA_KEY, b"{}"))
     except ValueError:
@@ -75,7 +75,7 @@ def read_metadata(schema: Any) -> Mapping[str, Any]:
     return about if isinstance(about, dict) else {}
 
 
-def to_arrow(owner: Owner, schema: Any, memories: Sequence[Remembered], vectors: Sequence[Vector | None]) -> Any:
+def to_arrow(owner: Owner, schema: Any, memories: Sequence[MemoryRecord], vectors: Sequence[Vector | None]) -> Any:
     """Rows for `add` or `merge_insert`; None is a memory without a vector."""
     import pyarrow
     from memslot.retrieval import index_stems
@@ -99,7 +99,7 @@ def to_arrow(owner: Owner, schema: Any, memories: Sequence[Remembered], vectors:
 
 
 def _vector_column(schema: Any, vectors: Sequence[Vector | None]) -> Any:
-    """All vectors in one block, which takes a hundredth of the time of lists of numbers."""
+    """All vectors in one block: a hundred times faster than lists."""
     import numpy
     import pyarrow
 
@@ -113,7 +113,7 @@ def _vector_column(schema: Any, vectors: Sequence[Vector | None]) -> Any:
 
 
 def vectors_in(column: Any) -> list[Vector | None]:
-    """The vectors of a column of Arrow's, without a Python number for each of theirs."""
+    """The vectors of an Arrow column, without Python floats."""
     import numpy
 
     dims = column.type.list_size
@@ -122,12 +122,12 @@ def vectors_in(column: Any) -> list[Vector | None]:
     return [next(rows) if is_there else None for is_there in column.is_valid().to_pylist()]
 
 
-def from_row(owner: Owner, row: Mapping[str, Any]) -> Remembered | None:
-    """One row; None for a row of another agent, should a query ever bring one."""
+def from_row(owner: Owner, row: Mapping[str, Any]) -> MemoryRecord | None:
+    """One row as a memory; None for a row of another agent, which should never occur."""
     if row["agentId"] != owner.agent_id:
         return None
     category = row["category"] if row["category"] in CATEGORIES else "other"
-    return Remembered(
+    return MemoryRecord(
         id=row["id"],
         text=row["text"],
         category=cast(Category, category),

@@ -1,4 +1,4 @@
-"""The memories of one agent, whichever table is the live one, whoever else reads and writes."""
+"""The memory store of one agent, on whichever table is live."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from memslot_memory_lancedb.embedding.identity import Identity
 from memslot_memory_lancedb.errors import ChangedMeanwhileError, NoSuchMemoryError, StoreDamagedError, StoreError
-from memslot_memory_lancedb.memories import Remembered, is_id
+from memslot_memory_lancedb.memory_record import MemoryRecord, is_id
 from memslot_memory_lancedb.store.catalogue import Catalogue, Generation, table_name
 from memslot_memory_lancedb.store.database import Database
 from memslot_memory_lancedb.store.predicate import Owner, quoted
@@ -27,7 +27,7 @@ _MOVES = 5
 
 
 class MemoryStore:
-    """Reads and writes the live table. Safe to use from several threads and processes."""
+    """Reads and writes the live table. Safe across threads and processes."""
 
     def __init__(self, database: Database, owner: Owner, *, machine: str = "") -> None:
         self.database = database
@@ -38,17 +38,17 @@ class MemoryStore:
         self._table: MemoryTable | None = None
         self._looked_for_orphans = False
         self.writes = 0
-        """How many times this process wrote: what upkeep goes by."""
+        """Number of writes in this process, which triggers maintenance."""
 
     # The live table
 
     def live(self) -> MemoryTable | None:
-        """The table that answers now; None before anything was stored."""
+        """The live table; None before anything was stored."""
         generation = self.catalogue.live() or self._find_orphan()
         return self.open(generation) if generation is not None else None
 
     def writable(self, identity: Identity | None) -> MemoryTable:
-        """The live table; the first one is made for this embedder."""
+        """The live table, created for this embedder if there is none."""
         table = self.live()
         return table if table is not None else self.open(self._begin(identity))
 
@@ -61,7 +61,7 @@ class MemoryStore:
         if handle is None:
             raise StoreDamagedError(
                 f"files of {self.database.place} are missing: the table {generation.table} is gone; "
-                "memslot ltm doctor tells what can be saved"
+                "run memslot ltm doctor to see what can be saved"
             )
         table = MemoryTable(self.database, self.owner, generation, handle)
         with self._lock:
@@ -70,7 +70,7 @@ class MemoryStore:
         return table
 
     def make(self, number: int, identity: Identity | None) -> Generation:
-        """A table for a generation that is not live yet; an earlier beginning of it is taken up."""
+        """A table for a generation that is not live yet, resuming an earlier one."""
         name = table_name(self.owner, number, identity)
         self.database.make_table(name, make_schema(self.owner, number, identity))
         return Generation(number, name, identity, self.machine, datetime.now(UTC))
@@ -81,7 +81,7 @@ class MemoryStore:
         return self.catalogue.live() or generation
 
     def _find_orphan(self) -> Generation | None:
-        """After the loss of the catalogue: the agent's table with the most memories becomes the live one again."""
+        """After loss of the catalogue: the agent's table with the most memories becomes live again."""
         with self._lock:
             if self._looked_for_orphans or not self.database.exists:
                 return None
@@ -90,22 +90,22 @@ class MemoryStore:
         if not orphans:
             return None
         best = max(orphans, key=lambda each: (self.open(each).count(), each.number))
-        logger.warning("the catalogue of %s did not know %s, which is in use again", self.database.place, best.table)
+        logger.warning("the catalogue of %s was missing %s, which is in use again", self.database.place, best.table)
         self.catalogue.publish(replace(best, machine=self.machine))
         return self.catalogue.live()
 
     # Memories
 
-    def get(self, memory_id: str) -> Remembered:
-        """One memory; raises NoSuchMemoryError for an id that is not there or belongs to another agent."""
+    def get(self, memory_id: str) -> MemoryRecord:
+        """One memory; raises NoSuchMemoryError if it is missing or belongs to another agent."""
         table = self.live() if is_id(memory_id) else None
         memory = table.get(memory_id) if table is not None else None
         if memory is None:
             raise NoSuchMemoryError(f"there is no memory {memory_id!r}; memory_recall and ltm list show the ids")
         return memory
 
-    def newest(self, limit: int, offset: int = 0, category: str | None = None) -> tuple[list[Remembered], int]:
-        """A page of memories, the newest first, and how many there are."""
+    def newest(self, limit: int, offset: int = 0, category: str | None = None) -> tuple[list[MemoryRecord], int]:
+        """A page of memories, newest first, and the total."""
         import numpy
 
         table = self.live()
@@ -116,8 +116,10 @@ class MemoryStore:
         order = numpy.argsort(-rows["createdAt"].cast("int64").to_numpy(), kind="stable")[offset : offset + limit]
         return table.get_many([rows["id"][int(number)].as_py() for number in order]), rows.num_rows
 
-    def add(self, memories: Sequence[Remembered], vectors: Sequence[Vector | None], identity: Identity | None) -> None:
-        """Keep memories; when this returns they are there for good. `identity` is the embedder of the vectors."""
+    def add(
+        self, memories: Sequence[MemoryRecord], vectors: Sequence[Vector | None], identity: Identity | None
+    ) -> None:
+        """Add memories durably. `identity` is the embedder of the vectors."""
         first = True
 
         def write(table: MemoryTable) -> None:
@@ -125,18 +127,22 @@ class MemoryStore:
             rows, fitting = fit(table, memories, vectors, identity)
             if first:
                 table.add(rows, fitting)
-            else:  # the row may be there already: whoever filled the next table copied it
+            else:  # the row may exist already: the migration copied it
                 table.put(rows, fitting)
             first = False
 
         self._write(write, identity)
 
-    def put(self, memories: Sequence[Remembered], vectors: Sequence[Vector | None], identity: Identity | None) -> None:
-        """Keep memories in place of those with the same ids."""
+    def put(
+        self, memories: Sequence[MemoryRecord], vectors: Sequence[Vector | None], identity: Identity | None
+    ) -> None:
+        """Add or replace memories by id."""
         self._write(lambda table: table.put(*fit(table, memories, vectors, identity)), identity)
 
-    def replace(self, memory: Remembered, vector: Vector | None, was: Remembered, identity: Identity | None) -> None:
-        """Change a memory; raises a ChangedMeanwhileError where it is no longer what it was."""
+    def replace(
+        self, memory: MemoryRecord, vector: Vector | None, was: MemoryRecord, identity: Identity | None
+    ) -> None:
+        """Update a memory; raises a ChangedMeanwhileError if it was changed concurrently."""
 
         def write(table: MemoryTable) -> bool:
             rows, vectors = fit(table, [memory], [vector], identity)
@@ -145,12 +151,10 @@ class MemoryStore:
         if not self._write(write, identity):
             now = self.get(memory.id)
             if (now.text, now.changed_at) != (memory.text, memory.changed_at):
-                raise ChangedMeanwhileError(
-                    f"memory {memory.id} was changed by somebody else just now; look at it again"
-                )
+                raise ChangedMeanwhileError(f"memory {memory.id} was just changed by another writer; read it again")
 
     def remove(self, ids: Sequence[str]) -> int:
-        """Forget memories; how many were there."""
+        """Delete memories; returns how many existed."""
         if self.live() is None:
             return 0
         removed: list[int] = []
@@ -158,10 +162,10 @@ class MemoryStore:
         return max(removed)
 
     def _write(self, write: Callable[[MemoryTable], Value], identity: Identity | None) -> Value:
-        """Write, then look whether another table went live meanwhile; then write there, too.
+        """Write, and repeat on the new table if another one went live meanwhile.
 
-        Whoever fills the next table copies what was written before it goes live. So a write is either copied or
-        sees the change, and nothing that was acknowledged is left behind in a table that nobody reads.
+        A migration copies everything written before its table goes live. So a write is either copied or sees the
+        change, and no acknowledged write is lost.
         """
         table = self.writable(identity)
         for _ in range(_MOVES):
@@ -174,12 +178,12 @@ class MemoryStore:
         raise StoreError(f"{self.database.place} changed its table {_MOVES} times during one write; try again")
 
     def reopen(self) -> None:
-        """Open the live table anew at its next use."""
+        """Reopen the live table on next use."""
         with self._lock:
             self._table = None
 
     def close(self) -> None:
-        """Let go of handles; the next use opens them anew."""
+        """Close handles; the next use reopens them."""
         self.reopen()
         self.catalogue.forget_handle()
         self.database.close()
@@ -187,11 +191,11 @@ class MemoryStore:
 
 def fit(
     table: MemoryTable,
-    memories: Sequence[Remembered],
+    memories: Sequence[MemoryRecord],
     vectors: Sequence[Vector | None],
     identity: Identity | None,
-) -> tuple[list[Remembered], list[Vector | None]]:
-    """Rows for a table: vectors of another embedder than the table's are left out, and the rows wait for theirs."""
+) -> tuple[list[MemoryRecord], list[Vector | None]]:
+    """Rows for a table, without vectors of another embedder; they are embedded later."""
     if identity is None or identity != table.generation.identity:
         return [replace(each, embedder="") for each in memories], [None] * len(memories)
     return list(memories), list(vectors)

@@ -8,10 +8,10 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from memslot_memory_lancedb.memories import Remembered
+from memslot_memory_lancedb.memory_record import MemoryRecord
 from memslot_memory_lancedb.store.catalogue import Generation
 from memslot_memory_lancedb.store.database import Database
-from memslot_memory_lancedb.store.faults import told_plainly
+from memslot_memory_lancedb.store.lancedb_errors import translate_errors
 from memslot_memory_lancedb.store.predicate import VECTORLESS, WORDLESS, Owner, has_any_id, has_id, quoted
 from memslot_memory_lancedb.store.schema import COLUMNS, STEMS, from_row, stems_field, to_arrow, vectors_in
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 ALL_ROWS = 2**31
 FRAGMENT_BITS = 32
-"""A row's address is the number of its data file, then its place in it."""
+"""A row address is the number of its data file, then its offset."""
 PROBED_PARTITIONS = 24
 REFINED = 10
-"""An index stores rounded numbers: for each result wanted, this many are compared by their full vectors."""
+"""Refine factor: an index is quantized, so this many candidates per result are rescored with full vectors."""
 MOST_WORDLESS = 20_000
-"""Rows without stems that a search reads and stems by itself: a store that cannot be written never gets them."""
+"""Most rows without stems that a search stems itself, as in a read-only store."""
 _SCANNED_AT_ONCE = 5000
 _NAMED_AT_ONCE = 500
 
 
 @dataclass(frozen=True, eq=False)
 class SearchRow:
-    """A memory with what a search goes by: the stems of its text and its vector, if it has one."""
+    """A memory with its stems and its vector, if it has one."""
 
-    memory: Remembered
+    memory: MemoryRecord
     stems: str
     vector: Vector | None
 
@@ -53,8 +53,8 @@ class MemoryTable:
 
     # Reading
 
-    def nearest(self, vector: Vector, limit: int) -> list[tuple[Remembered, float]]:
-        """The memories nearest to a vector, with LanceDB's squared distance; nearest first."""
+    def nearest(self, vector: Vector, limit: int) -> list[tuple[MemoryRecord, float]]:
+        """The nearest memories with LanceDB's squared distance, nearest first."""
         query = (
             self.handle.search(vector, vector_column_name="vector")
             .distance_type("l2")
@@ -64,7 +64,7 @@ class MemoryTable:
             .refine_factor(REFINED)
             .limit(limit)
         )
-        found: dict[str, tuple[Remembered, float]] = {}
+        found: dict[str, tuple[MemoryRecord, float]] = {}
         for row in self._rows(query):
             memory = from_row(self.owner, row)
             if memory is not None:
@@ -72,7 +72,7 @@ class MemoryTable:
         return list(found.values())
 
     def near(self, vector: Vector, limit: int) -> list[SearchRow]:
-        """The rows nearest to a vector of length 1, nearest first."""
+        """The rows nearest to a unit vector, nearest first."""
         query = (
             self.handle.search(vector, vector_column_name="vector")
             .distance_type("l2")
@@ -81,15 +81,15 @@ class MemoryTable:
         )
         return self._search_rows(query, limit)
 
-    def holding(self, stems: Sequence[str], limit: int) -> list[SearchRow]:
-        """The rows that hold any of the stems, best first by BM25; rows that no index covers yet are found as well."""
+    def with_any_stem(self, stems: Sequence[str], limit: int) -> list[SearchRow]:
+        """The rows with any of the stems, best first by BM25, including unindexed rows."""
         if not stems or not self.has_stems:
             return []
         query = self.handle.search(" ".join(stems), query_type="fts", fts_columns=STEMS)
         return self._search_rows(query, limit)
 
-    def wordless(self) -> tuple[SearchRow, ...]:
-        """The rows whose stems are not stored, with stems; read again only when something was written."""
+    def without_stems(self) -> tuple[SearchRow, ...]:
+        """The rows without stored stems, stemmed here; cached until the next write."""
         from memslot.retrieval import index_stems
 
         version = self.version
@@ -100,12 +100,12 @@ class MemoryTable:
             self._wordless = (version, tuple(stemmed))
         return self._wordless[1]
 
-    def count_wordless(self) -> int:
-        """How many rows have no stems stored."""
+    def count_without_stems(self) -> int:
+        """Number of rows without stored stems."""
         return self.count(*([WORDLESS] if self.has_stems else []))
 
     def sample_vectors(self, size: int) -> list[Vector]:
-        """Vectors of rows that are evenly spread over the table."""
+        """Vectors of evenly spaced rows."""
         count: int = self._database.attempt(self.handle.count_rows)
         step = max(1.0, count / size)
         places = [int(number * step) for number in range(min(size, count))]
@@ -118,7 +118,7 @@ class MemoryTable:
         return [vector for owner, vector in pairs if owner == self.owner.agent_id and vector is not None]
 
     def sample_stems(self, size: int) -> list[str]:
-        """The stems of up to `size` rows, those that are stored."""
+        """The stored stems of up to `size` rows."""
         if not self.has_stems:
             return []
         query = self.handle.search().where(self.owner.where(f"NOT ({WORDLESS})")).select([STEMS]).limit(size)
@@ -127,7 +127,7 @@ class MemoryTable:
 
     @property
     def has_stems(self) -> bool:
-        """Whether the table has the column of words: one of an older version gets it later, from any process."""
+        """Whether the table has the stems column; any process may add it to an older table."""
         if STEMS not in self._schema.names:
             self._schema = self._database.attempt(lambda: self.handle.schema)
         return STEMS in self._schema.names
@@ -145,35 +145,35 @@ class MemoryTable:
                 searched.setdefault(memory.id, SearchRow(memory, words or "", vector))
         return list(searched.values())
 
-    def get(self, memory_id: str) -> Remembered | None:
+    def get(self, memory_id: str) -> MemoryRecord | None:
         return next(iter(self.read(has_id(memory_id), limit=1)), None)
 
-    def get_many(self, ids: Sequence[str]) -> list[Remembered]:
-        """Those of the ids that are there, in the order of the ids."""
-        found: dict[str, Remembered] = {}
+    def get_many(self, ids: Sequence[str]) -> list[MemoryRecord]:
+        """The memories with these ids that exist, in the order of the ids."""
+        found: dict[str, MemoryRecord] = {}
         for start in range(0, len(ids), _NAMED_AT_ONCE):
             part = ids[start : start + _NAMED_AT_ONCE]
             found.update((each.id, each) for each in self.read(has_any_id(part), limit=2 * len(part)))
         return [found[each] for each in ids if each in found]
 
-    def with_text(self, text: str) -> Remembered | None:
+    def with_text(self, text: str) -> MemoryRecord | None:
         """The memory with exactly this text."""
         if "\x00" in text:
             return next((each for each in self.scan() if each.text == text), None)
         return next(iter(self.read(f"`text` = {quoted(text)}", limit=1)), None)
 
-    def read(self, *conditions: str, limit: int = ALL_ROWS) -> list[Remembered]:
-        """The memories that fulfil conditions, in no order."""
+    def read(self, *conditions: str, limit: int = ALL_ROWS) -> list[MemoryRecord]:
+        """The memories that match conditions, unordered."""
         query = self.handle.search().where(self.owner.where(*conditions)).select(list(COLUMNS)).limit(limit)
         memories = (from_row(self.owner, row) for row in self._rows(query))
         return list({each.id: each for each in memories if each is not None}.values())
 
-    def scan(self, *conditions: str) -> Iterator[Remembered]:
-        """All memories, read piece by piece; those of the moment it began."""
+    def scan(self, *conditions: str) -> Iterator[MemoryRecord]:
+        """All memories of one snapshot, streamed."""
         query = self.handle.search().where(self.owner.where(*conditions)).select(list(COLUMNS)).limit(ALL_ROWS)
         batches = self._database.attempt(lambda: query.to_batches(_SCANNED_AT_ONCE))
         while True:
-            with told_plainly(self._database.place):  # not tried again: the next batch would be another one
+            with translate_errors(self._database.place):  # no retry: the next batch would differ
                 batch = next(batches, None)
             if batch is None:
                 return
@@ -183,18 +183,18 @@ class MemoryTable:
                     yield memory
 
     def addresses(self) -> list[dict[str, Any]]:
-        """Of every row: its id, when it was last changed, and `_rowid`, which says where it lies."""
+        """Id, time of last change and `_rowid` of every row."""
         query = self.handle.search().where(self.owner.where()).select(["id", "updatedAt"]).with_row_id(True)
         return self._rows(query.limit(ALL_ROWS))
 
     def count_files(self) -> tuple[int, int]:
-        """How many data files there are, and the most rows that one of them can have."""
+        """Number of data files, and the maximum rows in one."""
         versions = self._database.attempt(self.handle.list_versions)
         about = max(versions, key=lambda each: each["version"])["metadata"]
         return int(about["total_fragments"]), int(about["total_data_file_rows"])
 
-    def read_file(self, number: int, longest: int) -> Iterator[Remembered]:
-        """The memories of one data file, by their addresses: the other files are not touched and may be broken."""
+    def read_file(self, number: int, longest: int) -> Iterator[MemoryRecord]:
+        """The memories of one data file by address; other files are not read and may be damaged."""
         for start in range(0, longest, _SCANNED_AT_ONCE):
             part = range(start, min(start + _SCANNED_AT_ONCE, longest))
             addresses = [(number << FRAGMENT_BITS) + offset for offset in part]
@@ -217,8 +217,8 @@ class MemoryTable:
         number: int = self._database.attempt(lambda: self.handle.count_rows(self.owner.where(*conditions)))
         return number
 
-    def count_vectorless(self) -> int:
-        """How many memories no vector finds; counted again only when something was written."""
+    def count_without_vectors(self) -> int:
+        """Number of memories without a vector; cached until the next write."""
         version = self.version
         if self._vectorless is None or self._vectorless[0] != version:
             self._vectorless = (version, self.count(VECTORLESS))
@@ -231,31 +231,31 @@ class MemoryTable:
 
     # Writing
 
-    def add(self, memories: Sequence[Remembered], vectors: Sequence[Vector | None]) -> None:
-        """Put memories in, all or none."""
+    def add(self, memories: Sequence[MemoryRecord], vectors: Sequence[Vector | None]) -> None:
+        """Add memories, all or none."""
         rows = self._arrow(memories, vectors)
-        # Tried again by id: an attempt that failed may have got as far as to write the rows.
+        # Retries merge by id: a failed attempt may have written the rows.
         version = self._database.attempt(lambda: self.handle.add(rows), lambda: self._merge(rows)).version
-        counted = self._vectorless
-        if counted is not None and counted[0] == version - 1:  # nobody else wrote in between, so the sum is known
-            self._vectorless = (version, counted[1] + sum(vector is None for vector in vectors))
+        pluralize = self._vectorless
+        if pluralize is not None and pluralize[0] == version - 1:  # no other writes in between, so the sum is known
+            self._vectorless = (version, pluralize[1] + sum(vector is None for vector in vectors))
 
-    def put(self, memories: Sequence[Remembered], vectors: Sequence[Vector | None]) -> None:
-        """Put memories in, in place of those with the same ids; all or none. Doing it twice changes nothing."""
+    def put(self, memories: Sequence[MemoryRecord], vectors: Sequence[Vector | None]) -> None:
+        """Add or replace memories by id, all or none. Idempotent."""
         if not memories:
             return
         rows = self._arrow(memories, vectors)
         self._database.attempt(lambda: self._merge(rows))
 
-    def refresh(self, memories: Sequence[Remembered], vectors: Sequence[Vector | None]) -> None:
-        """Give memories their vectors, but only where they are still there and unchanged."""
+    def refresh(self, memories: Sequence[MemoryRecord], vectors: Sequence[Vector | None]) -> None:
+        """Set the vectors of memories that still exist unchanged."""
         rows = self._arrow(memories, vectors)
         same = "target.`updatedAt` = source.`updatedAt` AND target.`text` = source.`text`"
         merge = self.handle.merge_insert("id").when_matched_update_all(where=same)
         self._database.attempt(lambda: merge.execute(rows, on_bad_vectors="null"))
 
-    def replace(self, memory: Remembered, vector: Vector | None, was: Remembered) -> bool:
-        """Change a memory if it still is what it was; False where somebody else changed or removed it."""
+    def replace(self, memory: MemoryRecord, vector: Vector | None, was: MemoryRecord) -> bool:
+        """Update a memory if it is unchanged; False if it was changed or deleted concurrently."""
         values = {
             "text": memory.text,
             "vector": None if vector is None else vector.tolist(),
@@ -273,7 +273,7 @@ class MemoryTable:
         return bool(result.rows_updated)
 
     def remove(self, ids: Sequence[str]) -> int:
-        """Remove memories; how many were there."""
+        """Delete memories; returns how many existed."""
         removed = 0
         for start in range(0, len(ids), _NAMED_AT_ONCE):
             where = self.owner.where(has_any_id(ids[start : start + _NAMED_AT_ONCE]))
@@ -281,7 +281,7 @@ class MemoryTable:
         return removed
 
     def add_stems_column(self) -> None:
-        """Give a table of an older version the column of words, empty; also where another process does the same."""
+        """Add an empty stems column to an older table; safe with concurrent processes."""
 
         def add() -> None:
             if STEMS not in self.handle.schema.names:
@@ -294,8 +294,8 @@ class MemoryTable:
         self._database.attempt(add)
         self._schema = self._database.attempt(lambda: self.handle.schema)
 
-    def fill_stems(self, memories: Sequence[Remembered]) -> None:
-        """Store the stems of memories whose text is still the same."""
+    def fill_stems(self, memories: Sequence[MemoryRecord]) -> None:
+        """Store the stems of memories whose text is unchanged."""
         import pyarrow  # type: ignore[import-untyped]
         from memslot.retrieval import index_stems
 
@@ -310,7 +310,7 @@ class MemoryTable:
         merge = self.handle.merge_insert("id").when_matched_update_all(where=same)
         self._database.attempt(lambda: merge.execute(rows))
 
-    def _arrow(self, memories: Sequence[Remembered], vectors: Sequence[Vector | None]) -> Any:
+    def _arrow(self, memories: Sequence[MemoryRecord], vectors: Sequence[Vector | None]) -> Any:
         _ = self.has_stems  # another process may have added the column
         return to_arrow(self.owner, self._schema, memories, vectors)
 

@@ -1,1 +1,1 @@
-"""Memories in files, out and in again without loss."""
+"""Lossless export and import of memories."""

@@ -79,7 +79,7 @@ def test_an_index_that_was_small_grows_as_fast_as_a_new_one(make_manager: Any, w
     write_notes(grown, 1)
     grown.sync()
     grown.close()
-    say_one_row(grown.place.index_file)
+    say_one_row(grown.location.index_file)
     settings: dict[str, Any] = {"store": {"vector": {"engine": "vec1"}}, "chunking": {"tokens": 20}}
     # Another engine: its table is filled from what is there.
     in_grown = steps_of_growth(make_manager(HashingProvider(), agent_id="grown", **settings), watch)
@@ -96,11 +96,11 @@ def test_no_query_scans_a_table_for_each_row_of_another(make_manager: Any, watch
             sources=["memory", "sessions"],
             experimental={"sessionMemory": True},
         )
-        file = manager.place.index_file
+        file = manager.location.index_file
         write_notes(manager, 12)
-        manager.place.sessions_dir.mkdir(parents=True, exist_ok=True)
+        manager.location.sessions_dir.mkdir(parents=True, exist_ok=True)
         said = {"type": "message", "message": {"role": "user", "content": "the lantern is lit"}}
-        (manager.place.sessions_dir / "s1.jsonl").write_text(4 * (json.dumps(said) + "\n"))
+        (manager.location.sessions_dir / "s1.jsonl").write_text(4 * (json.dumps(said) + "\n"))
         manager.sync()
         manager.sync(force=True)
         (manager.workspace / "memory" / "note3.md").unlink()
@@ -165,7 +165,7 @@ def test_upkeep_that_was_interrupted_is_told_and_made_up_for(
 
     def stop(progress: SyncProgress) -> None:
         if progress.phase == "finishing":
-            monkeypatch.setattr(manager._vectors, "settle", interrupted)
+            monkeypatch.setattr(manager._vectors, "maintain", interrupted)
 
     def interrupted(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt

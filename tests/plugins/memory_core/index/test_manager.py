@@ -12,7 +12,7 @@ import pytest
 from memslot import MemslotError
 from memslot.testing.providers import HashingProvider
 from memslot_memory_core import freshness as module
-from memslot_memory_core.index.lock import writer_lock
+from memslot_memory_core.index.connection import writer_lock
 from memslot_memory_core.manager import MemoryManager
 
 
@@ -34,7 +34,7 @@ def test_a_search_never_waits_for_a_sync(make_manager: Any) -> None:
     write(manager, "The lighthouse is red.\n")
     manager.sync()
     write(manager, "The windmill is white.\n", "memory/b.md")
-    with writer_lock(manager.place.index_file, wait_seconds=0):
+    with writer_lock(manager.location.index_file, wait_seconds=0):
         assert manager.search("lighthouse").hits
         assert manager.search("lighthouse", fresh_seconds=3600.0).hits  # longer than any test may take
     assert manager.search("windmill", fresh_seconds=5.0).hits
@@ -46,7 +46,7 @@ def test_a_look_that_finds_nothing_new_needs_no_lock(make_manager: Any) -> None:
     time.sleep(0.1)  # a file that was written this moment is read once more
     writing.sync()
     reading = make_manager()
-    with writer_lock(writing.place.index_file, wait_seconds=0):
+    with writer_lock(writing.location.index_file, wait_seconds=0):
         outcome = reading.search("lighthouse", fresh_seconds=5.0)
         assert (len(outcome.hits), outcome.stale) == (1, None)
         write(writing, "The windmill is white.\n", "memory/b.md")
@@ -61,14 +61,14 @@ def test_a_look_before_a_search_takes_up_files_that_are_gone(make_manager: Any) 
     time.sleep(0.1)
     manager.sync()
     assert manager.search("windmill", fresh_seconds=5.0).hits
-    (manager.place.workspace / "memory" / "b.md").unlink()
+    (manager.location.workspace / "memory" / "b.md").unlink()
     assert not manager.search("windmill", fresh_seconds=5.0).hits
 
 
 def test_the_log_stays_between_syncs_that_find_nothing_and_goes_with_the_memory(make_manager: Any) -> None:
     manager = make_manager()
     write(manager, "The lighthouse is red.\n")
-    log = Path(f"{manager.place.index_file}-wal")
+    log = Path(f"{manager.location.index_file}-wal")
     manager.sync()
     manager.sync()
     assert log.exists()
@@ -81,10 +81,10 @@ def test_a_search_that_could_not_take_up_changes_says_so(make_manager: Any) -> N
     write(manager, "The lighthouse is red.\n")
     manager.sync()
     write(manager, "The windmill is white.\n", "memory/b.md")
-    with writer_lock(manager.place.index_file, wait_seconds=0):
+    with writer_lock(manager.location.index_file, wait_seconds=0):
         missed = manager.search("windmill", fresh_seconds=5.0)
     assert not missed.hits
-    assert missed.stale == "what changed last may be missing: another process is writing to the index"
+    assert missed.stale == "recent changes may be missing: another process is writing to the index"
     found = manager.search("windmill", fresh_seconds=5.0)
     assert (len(found.hits), found.stale) == (1, None)
 
@@ -94,7 +94,7 @@ def test_status_counts_what_has_changed_since_the_last_sync(make_manager: Any) -
     manager = make_manager(**settings)
     write(manager, "The lighthouse is red.\n")
     kept = write(manager, "The windmill is white.\n", "memory/b.md")
-    talk = manager.place.sessions_dir / "s.jsonl"
+    talk = manager.location.sessions_dir / "s.jsonl"
     talk.parent.mkdir(parents=True)
     talk.write_text('{"type": "message", "message": {"role": "user", "content": "hello"}}\n')
     manager.sync()
@@ -157,12 +157,12 @@ def test_a_search_in_a_watched_workspace_takes_up_what_was_seen_and_looks_nowher
     assert watcher is not None
     assert until(lambda: watcher.is_sure)
     manager.search("lighthouse")  # looks at everything: it is the first one, and the watch has just begun
-    assert until(lambda: manager._freshness._upkeep.wait(0) and not manager._freshness._upkeep._asked)
+    assert until(lambda: manager._freshness._background.wait(0) and not manager._freshness._background._asked)
     write(manager, "The windmill is white.\n", "memory/b.md")
     assert until(lambda: bool(manager.search("windmill").hits))
     last = manager.last_sync()
     assert last is not None
-    assert (last.indexed, last.unchanged, last.look) == (1, 1, None)
+    assert (last.indexed, last.unchanged, last.scan) == (1, 1, None)
 
 
 def test_a_person_who_asks_to_watch_is_not_refused_by_the_settings_of_sessions(make_manager: Any) -> None:
@@ -186,11 +186,11 @@ def test_what_the_watcher_missed_is_found_by_a_search_after_a_while(
     assert watcher is not None
     assert until(lambda: watcher.is_sure)
     manager.search("lighthouse")
-    assert until(lambda: manager._freshness._upkeep.wait(0) and not manager._freshness._upkeep._asked)
+    assert until(lambda: manager._freshness._background.wait(0) and not manager._freshness._background._asked)
     monkeypatch.setattr(watcher, "_on_change", lambda _: None)
     write(manager, "The windmill is white.\n", "memory/b.md")
     manager.search("windmill")
-    assert manager._freshness._upkeep.wait(30.0)
+    assert manager._freshness._background.wait(30.0)
     assert not manager.search("windmill").hits
     monkeypatch.setattr(module, "_WATCHED_SYNC_SECONDS", 0.0)
     monkeypatch.setattr(module, "_WATCHED_SYNC_SHARE", 0.0)
@@ -223,7 +223,7 @@ def test_what_nobody_thought_of_is_an_answer_and_no_exception(
     outcome = manager.search("lighthouse")
     assert outcome.mode == "unavailable"
     assert "division by zero" in (outcome.warning or "")
-    monkeypatch.setattr("memslot_memory_core.health.look_over", fails)
+    monkeypatch.setattr("memslot_memory_core.health.check_health", fails)
     assert any("division by zero" in problem for problem in manager.status(deep=True).problems)
 
 
@@ -237,7 +237,7 @@ def test_a_sync_that_works_ends_what_failed_before(make_manager: Any, monkeypatc
 
         patch.setattr(manager._freshness._sync, "run", fails)
         manager.request_sync()
-        assert manager._freshness._upkeep.wait(30.0)
+        assert manager._freshness._background.wait(30.0)
     assert any("Input/output error" in problem for problem in manager.status().problems)
     manager.sync()
     assert manager.status().is_healthy
@@ -257,11 +257,11 @@ def test_a_sync_that_was_stopped_does_not_pass_for_a_whole_one(make_manager: Any
 def test_the_last_user_closes_it(make_manager: Any) -> None:
     manager = make_manager()
     write(manager, "The lighthouse is red.\n")
-    assert manager.lend()
+    assert manager.acquire()
     manager.close()
     assert manager.search("lighthouse").hits
     manager.close()
-    assert not manager.lend()
+    assert not manager.acquire()
     assert "closed" in (manager.search("lighthouse").warning or "")
 
 

@@ -16,7 +16,7 @@ from memslot.testing.providers import HashingProvider
 from memslot_memory_core.index import generation as generations
 from memslot_memory_core.index import schema
 from memslot_memory_core.index.generation import Generation
-from memslot_memory_core.index.part_vectors import PartFinder, PartRows, best_parts, from_bytes, to_bytes
+from memslot_memory_core.index.part_vectors import PartIndex, PartRows, best_parts, from_bytes, to_bytes
 from memslot_memory_core.manager import MemoryManager
 
 from tests.plugins.memory_core.conftest import own_texts
@@ -54,8 +54,8 @@ class Provider(HashingProvider):
         return super().embed_documents(texts)
 
 
-def a_list(facts: Sequence[str]) -> str:
-    return "".join(f"- {fact}\n" for fact in facts)
+def a_list(metadata: Sequence[str]) -> str:
+    return "".join(f"- {fact}\n" for fact in metadata)
 
 
 def write(manager: MemoryManager, text: str, name: str = "a") -> Path:
@@ -66,7 +66,7 @@ def write(manager: MemoryManager, text: str, name: str = "a") -> Path:
 
 def rows(manager: MemoryManager) -> tuple[int, int, int]:
     """Vectors of parts in the live generation, as rows, as counted, and parts that wait for theirs."""
-    db = apsw.Connection(str(manager.place.index_file))
+    db = apsw.Connection(str(manager.location.index_file))
     try:
         live = generations.find(db, "live")
         assert live is not None
@@ -78,7 +78,7 @@ def rows(manager: MemoryManager) -> tuple[int, int, int]:
 
 
 def change(manager: MemoryManager, sql: str) -> None:
-    db = apsw.Connection(str(manager.place.index_file))
+    db = apsw.Connection(str(manager.location.index_file))
     try:
         db.execute(sql)
     finally:
@@ -188,7 +188,7 @@ def test_a_provider_that_finds_nothing_in_the_background_still_embeds_notes(make
     write(manager, a_list(FACTS))
     report = manager.sync()
 
-    assert any("everyday sentences" in problem for problem in report.problems)
+    assert any("ordinary sentences" in problem for problem in report.problems)
     assert manager.status().counts["vectors"] == 1
     assert "violin" in manager.search("violin lesson").hits[0].snippet
 
@@ -230,7 +230,7 @@ class TestStatus:
         manager.sync()
         status = manager.status()
         assert status.counts["parts"] == 2
-        assert any("2 of 4 parts of chunks wait for their vector" in problem for problem in status.problems)
+        assert any("2 of 4 parts of chunks have no vector yet" in problem for problem in status.problems)
 
         provider.most = None
         manager.sync()
@@ -242,15 +242,18 @@ class TestStatus:
         write(manager, a_list(FACTS))
         manager.sync()
         change(manager, "UPDATE spaces SET background = NULL")
-        assert any("similarity is measured against" in problem for problem in manager.status().problems)
+        assert any("similarity is calibrated against" in problem for problem in manager.status().problems)
         manager.sync()
         assert manager.status().problems == []
 
     @pytest.mark.parametrize(
         ("sql", "problem"),
         [
-            ("DELETE FROM parts_1 WHERE embedding_id = (SELECT max(embedding_id) FROM parts_1)", "lost count"),
-            ("UPDATE part_bits_1 SET bits = substr(bits, 1, length(bits) / 2)", "2 parts of chunks can be searched"),
+            (
+                "DELETE FROM parts_1 WHERE embedding_id = (SELECT max(embedding_id) FROM parts_1)",
+                "row counters are wrong",
+            ),
+            ("UPDATE part_bits_1 SET bits = substr(bits, 1, length(bits) / 2)", "2 parts of chunks are searchable"),
         ],
     )
     def test_it_tells_of_rows_that_do_not_agree(self, make_manager: Any, sql: str, problem: str) -> None:
@@ -341,7 +344,7 @@ def test_nothing_is_remembered_of_an_index_file_that_was_replaced(make_manager: 
     manager.sync()
     for _ in range(5):  # from then on vectors are kept in memory
         manager.search("When is the violin lesson?")
-    for file in manager.place.index_file.parent.glob(f"{manager.place.index_file.name}*"):
+    for file in manager.location.index_file.parent.glob(f"{manager.location.index_file.name}*"):
         file.unlink()
     fill("Tomorrow", 40)
     other = make_manager(Provider())
@@ -375,7 +378,7 @@ def old_index(make_manager: Any, *, sends_text_away: bool) -> None:
     write(first, a_list(FACTS))
     first.sync()
     first.close()
-    make_old(first.place.index_file)
+    make_old(first.location.index_file)
 
 
 def test_an_index_from_before_parts_is_built_anew_and_embeds_no_chunk_twice(make_manager: Any) -> None:
@@ -434,7 +437,7 @@ def test_the_nearest_chunk_by_bits_and_bytes_is_the_nearest_of_all(dims: int) ->
             vectors[name] = db.last_insert_rowid()
     writer.vectors = vectors
     writer.add([(chunk, {bytes([chunk, n]): "" for n in range(len(each))}) for chunk, each in parts.items()])
-    finder = PartFinder(generation.tables)
+    finder = PartIndex(generation.tables)
 
     for chunk, each in parts.items():
         query = (0.9 * each[-1] + 0.1 * random.normal(size=dims) / numpy.sqrt(dims)).astype(numpy.float32)

@@ -44,7 +44,7 @@ def write_notes(manager: MemoryManager, count: int = 12) -> None:
 
 
 def tables_of(manager: MemoryManager) -> set[int]:
-    db = apsw.Connection(str(manager.place.index_file))
+    db = apsw.Connection(str(manager.location.index_file))
     names = [name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
     db.close()
     return {int(name.split("_")[1]) for name in names if name.startswith(("files_", "chunks_", "turns_"))}
@@ -95,7 +95,7 @@ def test_status_shows_a_mismatch_and_its_cost_before_any_sync(make_manager: Any,
     after = manager.status()
     assert [each for each in after.problems if "13 chunks" in each]
     assert not [each for each in after.problems if "12 chunks" in each], "what was noted at the sync is told once"
-    assert not [each for each in after.problems if "wait for their vector" in each], "an index run would not help"
+    assert not [each for each in after.problems if "have no vector yet" in each], "an index run would not help"
     assert provider.texts == []
 
 
@@ -149,7 +149,7 @@ def test_going_back_to_the_old_provider_costs_nothing(make_manager: Any) -> None
     assert report.mismatch is not None
     assert report.mismatch.returned
     (problem,) = manager.status().problems
-    for told in ("new → old", "embeds no text anew", "memslot memory index --force"):
+    for told in ("new → old", "needs no new embeddings", "memslot memory index --force"):
         assert told in problem
     outcome = manager.search("lighthouse")
     assert "new → old" in (outcome.warning or "")
@@ -191,7 +191,7 @@ def test_an_interrupted_rebuild_goes_on_and_repeats_no_request(make_manager: Any
     assert not report.complete
     assert not report.rebuilt
     assert 0 < len(provider.texts) < 1200
-    assert any("built anew" in problem for problem in new.status().problems)
+    assert any("rebuilt" in problem for problem in new.status().problems)
     assert manager.search("lighthouse").mode == "hybrid", "the old index serves"
     assert len(manager.search("lighthouse windows", max_results=50).hits) == 50
     report = new.sync()
@@ -267,7 +267,7 @@ def test_the_file_does_not_grow_with_every_rebuild(make_manager: Any) -> None:
     sizes = []
     for _ in range(20):
         manager.sync(force=True)
-        sizes.append(_size(manager.place.index_file))
+        sizes.append(_size(manager.location.index_file))
     assert max(sizes[10:]) <= max(sizes[:4]), sizes
     assert tables_of(manager) == {21}
 

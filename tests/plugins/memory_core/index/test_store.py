@@ -104,7 +104,7 @@ def test_closing_readers_of_a_file_taken_away_does_not_touch_the_new_one(index: 
     move_aside(index.file)
     with index.writer() as db:
         db.execute("INSERT INTO facts VALUES ('answer', '42')")
-        late.forget_readers()  # SQLite deletes the log when the last connection to a database is closed
+        late.drop_readers()  # SQLite deletes the log when the last connection to a database is closed
         assert Path(f"{index.file}-wal").exists()
         check = open_index(index.file)
         assert check.execute("SELECT value FROM facts WHERE name = 'answer'").get == "42"

@@ -13,8 +13,7 @@ import pytest
 from memslot import BatchState, ProviderBusyError
 from memslot.embeddings.circuit import circuits
 from memslot.testing.providers import HashingProvider
-from memslot_memory_core.index.connection import IndexBusyError
-from memslot_memory_core.index.lock import writer_lock
+from memslot_memory_core.index.connection import IndexBusyError, writer_lock
 from memslot_memory_core.index.report import SyncProgress
 from memslot_memory_core.manager import MemoryManager
 
@@ -233,7 +232,7 @@ def test_a_workspace_that_cannot_be_read_is_not_taken_for_an_empty_one(make_mana
 def test_a_second_writer_is_told_to_wait(make_manager: Any) -> None:
     manager = make_manager()
     write(manager, "memory/a.md", "The lighthouse is red.\n")
-    with writer_lock(manager.place.index_file, wait_seconds=0), pytest.raises(IndexBusyError):
+    with writer_lock(manager.location.index_file, wait_seconds=0), pytest.raises(IndexBusyError):
         manager.sync(wait_seconds=0.1)
     assert manager.sync().indexed == 1
 
@@ -265,13 +264,13 @@ def sessions_manager(make_manager: Any, provider: Any = None, **limits: int) -> 
         "sync": {"watch": False, "onSearch": False, "sessions": limits},
     }
     manager: MemoryManager = make_manager(provider, **settings)
-    manager.place.sessions_dir.mkdir(parents=True, exist_ok=True)
+    manager.location.sessions_dir.mkdir(parents=True, exist_ok=True)
     return manager
 
 
 def test_transcripts_are_found_and_cited_by_their_lines(make_manager: Any) -> None:
     manager = sessions_manager(make_manager)
-    file = manager.place.sessions_dir / "s1.jsonl"
+    file = manager.location.sessions_dir / "s1.jsonl"
     file.write_text('{"type":"session"}\n' + message("Which colour has the lighthouse?") + message("Red.", "assistant"))
     manager.sync()
     hit = manager.search("lighthouse colour").hits[0]
@@ -282,7 +281,7 @@ def test_transcripts_are_found_and_cited_by_their_lines(make_manager: Any) -> No
 
 def test_a_transcript_that_grows_a_little_waits_and_one_that_grows_a_lot_does_not(make_manager: Any) -> None:
     manager = sessions_manager(make_manager, deltaBytes=100_000, deltaMessages=5)
-    file = manager.place.sessions_dir / "s1.jsonl"
+    file = manager.location.sessions_dir / "s1.jsonl"
     file.write_text(message("The lighthouse is red."))
     manager.sync()
     with file.open("a") as out:
@@ -297,7 +296,7 @@ def test_a_transcript_that_grows_a_little_waits_and_one_that_grows_a_lot_does_no
 def test_only_the_new_part_of_a_transcript_is_embedded(make_manager: Any) -> None:
     provider = CountingProvider()
     manager = sessions_manager(make_manager, provider)
-    file = manager.place.sessions_dir / "s1.jsonl"
+    file = manager.location.sessions_dir / "s1.jsonl"
     said = [f"Sentence {number} of a long talk about the sea and its {number * 3} ships. " * 4 for number in range(60)]
     file.write_text("".join(message(text) for text in said))
     manager.sync()
@@ -313,8 +312,8 @@ def test_only_the_new_part_of_a_transcript_is_embedded(make_manager: Any) -> Non
 
 def test_transcripts_stay_out_unless_both_settings_ask_for_them(make_manager: Any) -> None:
     manager = make_manager(sources=["memory", "sessions"])
-    manager.place.sessions_dir.mkdir(parents=True)
-    (manager.place.sessions_dir / "s1.jsonl").write_text(message("The lighthouse is red."))
+    manager.location.sessions_dir.mkdir(parents=True)
+    (manager.location.sessions_dir / "s1.jsonl").write_text(message("The lighthouse is red."))
     manager.sync()
     assert manager.status().counts["files"] == 0
 
@@ -489,7 +488,7 @@ def test_a_look_at_some_paths_does_not_make_all_files_fresh(make_manager: Any) -
     seen.write_text("The lighthouse is green.\n")
     write(manager, "memory/unseen.md", "The windmill is white.\n")
     report = manager.sync(near=[str(seen)])
-    assert (report.indexed, report.look) == (1, None)
+    assert (report.indexed, report.scan) == (1, None)
     status = manager.status()
     assert status.details["syncedAt"] == before
     assert status.details["changedSince"] == 1

@@ -29,16 +29,16 @@ class Notes:
     def read(self, rowids: Iterable[int]) -> Mapping[int, str]:
         return {rowid: self.texts[rowid] for rowid in rowids if rowid in self.texts}
 
-    def ask(self, question: str, limit: int = 10, *, exact: bool = False) -> keywords.KeywordHits:
+    def score_query(self, question: str, limit: int = 10, *, exact: bool = False) -> keywords.KeywordHits:
         query = keywords.weigh(self.db, self.table, query_terms(question))
         return keywords.search(self.db, self.table, query, limit, exact=exact)
 
     def find(self, question: str) -> list[int]:
-        return [rowid for rowid, _ in self.ask(question).hits]
+        return [rowid for rowid, _ in self.score_query(question).hits]
 
     def text_score(self, question: str) -> float:
         """Of the best hit; 0 without one."""
-        answer = self.ask(question)
+        answer = self.score_query(question)
         return answer.query.text_score(answer.hits[0][1]) if answer.hits else 0.0
 
 

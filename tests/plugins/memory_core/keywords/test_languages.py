@@ -77,7 +77,7 @@ def test_all_ways_of_scoring_agree_on_a_term_with_many_forms() -> None:
     notes = Notes(texts)
     query = keywords.weigh(notes.db, "fts_1", query_terms("Anna Termin acheter"))
     assert len(query.forms["anna"]) > 1
-    by_lists = dict(keywords.ask(notes.db, "fts_1", query).best(100))
+    by_lists = dict(keywords.score_query(notes.db, "fts_1", query).best(100))
     assert by_lists.keys() == {number for number, text in notes.texts.items() if "Anna" in text or "termin" in text}
     assert dict(keywords.search(notes.db, "fts_1", query, 100).hits) == pytest.approx(by_lists)
     assert keywords.score(notes.db, "fts_1", query, list(by_lists)) == pytest.approx(by_lists)

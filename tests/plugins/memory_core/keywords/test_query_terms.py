@@ -41,7 +41,7 @@ HOSTILE = [
 @pytest.mark.parametrize("query", HOSTILE)
 def test_nothing_asked_is_a_syntax_error(query: str) -> None:
     notes = Notes(["alpha a b secret text start minus plus pre", "lone private c"])
-    notes.ask(query)
+    notes.score_query(query)
     assert keywords.count(notes.db, "fts_1") == 2
 
 

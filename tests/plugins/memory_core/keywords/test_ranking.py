@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from memslot_memory_core.index import keywords
-from memslot_memory_core.index.keyword_scoring import FEW_ROWS
+from memslot_memory_core.index.bm25 import FEW_ROWS
 from memslot_memory_core.index.tokenizer import query_terms, stems
 
 from .conftest import Notes
@@ -54,7 +54,7 @@ def bm25(texts: dict[int, str], terms: tuple[str, ...]) -> dict[int, float]:
 def test_hits_are_the_best_by_bm25(texts: list[str], question: str, limit: int) -> None:
     notes = Notes(texts)
     expected = bm25(notes.texts, query_terms(question).stems)
-    hits = notes.ask(question, limit).hits
+    hits = notes.score_query(question, limit).hits
     assert len(hits) == min(limit, len(expected))
     assert [r for _, r in hits] == pytest.approx(sorted(expected.values(), reverse=True)[:limit], abs=1e-9)
     assert all(r == pytest.approx(expected[rowid], abs=1e-9) for rowid, r in hits)
@@ -74,7 +74,7 @@ def test_fts5_ranks_by_the_same_scores() -> None:
     texts = [" ".join(random.Random(seed).choices(WORDS, k=9)) for seed in range(FEW_ROWS)] + ["zulu alpha"] * 30
     notes = Notes(texts)
     ranked = dict(notes.db.execute("SELECT rowid, -rank FROM fts_1('zulu OR alpha OR running')"))
-    assert dict(notes.ask("zulu alpha running", 100).hits) == pytest.approx(ranked, abs=1e-9)
+    assert dict(notes.score_query("zulu alpha running", 100).hits) == pytest.approx(ranked, abs=1e-9)
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +93,7 @@ def questions(count: int) -> list[str]:
     ]
 
 
-def ask(large: Notes, question: str, *, exact: bool = False, by_text: bool = False) -> keywords.KeywordHits:
+def score_query(large: Notes, question: str, *, exact: bool = False, by_text: bool = False) -> keywords.KeywordHits:
     query = keywords.weigh(large.db, "fts_1", query_terms(question))
     return keywords.search(large.db, "fts_1", query, 60, read=large.read if by_text else None, exact=exact)
 
@@ -111,7 +111,7 @@ def test_the_short_way_finds_what_the_plain_query_finds(large: Notes, by_text: b
     for question in asked:
         every = plain(large, question)
         wanted = sorted(every.values(), reverse=True)[:60]
-        answer = ask(large, question, by_text=by_text)
+        answer = score_query(large, question, by_text=by_text)
         shortened += answer.scored < len(every)
         assert all(r == pytest.approx(every[rowid], rel=1e-9) for rowid, r in answer.hits)
         if answer.exact:
@@ -128,7 +128,7 @@ def test_the_short_way_finds_what_the_plain_query_finds(large: Notes, by_text: b
 def test_the_exact_way_is_the_plain_query(large: Notes) -> None:
     for question in questions(15):
         wanted = sorted(plain(large, question).values(), reverse=True)[:60]
-        answer = ask(large, question, exact=True)
+        answer = score_query(large, question, exact=True)
         assert answer.exact
         assert [r for _, r in answer.hits] == pytest.approx(wanted, rel=1e-9)
 

@@ -119,7 +119,7 @@ def test_damage_is_told() -> None:
 
 def test_an_empty_table_answers() -> None:
     notes = Notes()
-    answer = notes.ask("harbour")
+    answer = notes.score_query("harbour")
     assert answer.hits == ()
     assert answer.document_count == 0
     assert keywords.count(notes.db, "fts_1") == 0

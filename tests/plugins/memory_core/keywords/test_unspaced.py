@@ -7,7 +7,7 @@ import time
 import pytest
 from memslot.retrieval.scripts import pair_of
 from memslot_memory_core.index import keywords
-from memslot_memory_core.index.keyword_scoring import Weighed
+from memslot_memory_core.index.bm25 import WeighedQuery
 from memslot_memory_core.index.tokenizer import query_terms, stems
 
 from .conftest import Notes
@@ -25,7 +25,7 @@ NOTES = [
 ]
 
 
-def weigh(question: str, texts: list[str] = NOTES) -> Weighed:
+def weigh(question: str, texts: list[str] = NOTES) -> WeighedQuery:
     notes = Notes(texts)
     return keywords.weigh(notes.db, "fts_1", query_terms(question))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from memslot_memory_core.qmd.collections import Collection, align, desired_collections, read_text
+from memslot_memory_core.qmd.collections import Collection, desired_collections, read_text, sync_collections
 from memslot_memory_core.qmd.errors import QmdError, QmdPathError
 from memslot_memory_core.qmd.program import QmdProgram
 from memslot_memory_core.qmd.settings import ExtraPath, QmdSettings
@@ -90,7 +90,7 @@ def test_alignment_adds_what_is_missing_and_removes_what_is_gone_or_other(fake: 
     program = QmdProgram(str(fake.program), tmp_path)
     notes, new = Collection("notes", tmp_path, "**/*.md"), Collection("new", tmp_path / "fake", "-odd.md")
 
-    align(program, [notes, new], {"notes": notes.key}, timeout=30)
+    sync_collections(program, [notes, new], {"notes": notes.key}, timeout=30)
 
     assert fake.commands() == [
         ["collection", "list"],
@@ -103,7 +103,9 @@ def test_alignment_of_what_is_right_changes_nothing(fake: Fake, tmp_path: Path) 
     fake.will(collection={"stdout": LISTING})
     wanted = [Collection("notes", tmp_path, "**/*.md"), Collection("old", tmp_path, "*.txt")]
 
-    align(QmdProgram(str(fake.program), tmp_path), wanted, {each.name: each.key for each in wanted}, timeout=30)
+    sync_collections(
+        QmdProgram(str(fake.program), tmp_path), wanted, {each.name: each.key for each in wanted}, timeout=30
+    )
 
     assert fake.commands() == [["collection", "list"]]
 
@@ -116,7 +118,9 @@ def test_collection_of_which_something_else_is_known_is_made_again(
 ) -> None:
     fake.will(collection={"stdout": LISTING.partition("old")[0]})
 
-    align(QmdProgram(str(fake.program), tmp_path), [Collection("notes", tmp_path, "**/*.md")], known, timeout=30)
+    sync_collections(
+        QmdProgram(str(fake.program), tmp_path), [Collection("notes", tmp_path, "**/*.md")], known, timeout=30
+    )
 
     assert [command[:2] for command in fake.commands()] == [
         ["collection", "list"],

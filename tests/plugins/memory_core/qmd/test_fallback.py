@@ -292,7 +292,7 @@ def test_program_that_hangs_then_is_mended(fake: Fake, make_memory: MakeMemory) 
 
     outcome = memory.search("delft")
     assert (outcome.mode, outcome.fallback) == ("builtin", "builtin")
-    assert "no answer within 2 s" in str(outcome.warning)
+    assert "did not answer within 2 s" in str(outcome.warning)
     assert "timeoutMs" in str(outcome.action)
 
     fake.will()

@@ -63,5 +63,5 @@ def test_models_of_the_person_are_shared_not_fetched_again(home: QmdHome, tmp_pa
 def test_file_in_the_way_is_told(tmp_path: Path) -> None:
     (tmp_path / "agents").write_text("", encoding="utf-8")
 
-    with pytest.raises(QmdError, match="cannot be made"):
+    with pytest.raises(QmdError, match="cannot be created"):
         QmdHome(tmp_path / "agents" / "qmd").prepare()

@@ -112,7 +112,7 @@ def test_results_outside_the_collections_are_left_out_and_counted(fake: Fake, me
 
     assert [hit.path for hit in outcome.hits] == ["qmd/memory-dir/2026-01-02.md"]
     assert outcome.warning is not None
-    assert outcome.warning.startswith("4 of QMD's results were left out")
+    assert outcome.warning.startswith("4 of QMD's results were dropped")
 
 
 def test_secrets_are_redacted_before_the_text_is_cut(fake: Fake, make_memory: MakeMemory) -> None:
@@ -183,7 +183,7 @@ def test_empty_answer_to_many_words_says_why(memory: QmdMemory) -> None:
 def test_empty_answer_says_what_was_searched_how_fresh_that_is_and_what_to_try(memory: QmdMemory) -> None:
     outcome = memory.search("office")
 
-    assert outcome.warning == "nothing fits in memory-root, memory-dir, as QMD saw them just now"
+    assert outcome.warning == "no match in memory-root, memory-dir, last indexed by QMD just now"
     assert "memslot memory index" in str(outcome.action)
 
 
@@ -205,9 +205,9 @@ def test_a_change_right_after_an_update_is_taken_up_once_the_pause_is_over(fake:
     [
         ({"code": 1, "stderr": "boom\n"}, "ended with code 1: boom"),
         ({"code": 1, "stderr": "SqliteError: database is locked\n"}, "database is locked"),
-        ({"stdout": "not json"}, "not a list of results"),
-        ({"stdout": ""}, "printed nothing"),
-        ({"stdout": '{"results": []}'}, "not a list of results"),
+        ({"stdout": "not json"}, "did not print a JSON list"),
+        ({"stdout": ""}, "printed no results"),
+        ({"stdout": '{"results": []}'}, "did not print a JSON list"),
         ({"stdout": '[{"score": 1}]'}, "without a file"),
         ({"megabytes": 17}, "more than 16 MB"),
     ],

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from memslot import Host, Session
-from memslot_memory_core.qmd.collections import Collection, align
+from memslot_memory_core.qmd.collections import Collection, sync_collections
 from memslot_memory_core.qmd.errors import QmdError
 from memslot_memory_core.qmd.home import QmdHome
 from memslot_memory_core.qmd.memory import QmdMemory
@@ -150,7 +150,7 @@ def test_patterns_mean_to_qmd_what_they_mean_here(real_qmd: Path, tmp_path: Path
     home.prepare()
     program = QmdProgram(str(real_qmd), home.folder)
     patterns = ["**/*.md", "MEMORY.md,memory.md,USER.md", "sub/**/*.{md,txt}", "a[13].md", "*.@(txt|mdx)", "../*.md"]
-    align(program, [Collection(f"p{i}", root, each) for i, each in enumerate(patterns)], {}, timeout=60)
+    sync_collections(program, [Collection(f"p{i}", root, each) for i, each in enumerate(patterns)], {}, timeout=60)
 
     for number, pattern in enumerate(patterns):
         output = program.run("search", "--json", "--all", "-c", f"p{number}", "--", "needle", timeout=60)

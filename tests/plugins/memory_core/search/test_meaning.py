@@ -110,7 +110,7 @@ def test_a_floor_that_is_asked_for_cuts_each_result(make_manager: Any) -> None:
     assert [hit.snippet for hit in manager.search(question, min_score=0.35).hits] == [FACT]
     nothing = manager.search(OFF_TOPIC, min_score=0.35)
     assert (nothing.hits, nothing.weak) == ([], False)
-    assert "the best of what scored too low has 0." in (nothing.warning or "")
+    assert "the best below the minimum score has 0." in (nothing.warning or "")
 
 
 class Alike:

@@ -169,7 +169,7 @@ def test_an_extra_path_inside_a_folder_of_tools_is_meant(workspace: Path) -> Non
         ("nowhere", "No such file"),
         ("a.txt", "neither a folder nor a Markdown file"),
         ("bad\0name", ""),
-        ("line\nbreak", "cannot be shown or stored"),
+        ("line\nbreak", "can't be displayed or stored"),
         ("~nobody-of-this-name/x", ""),
         (Extra("docs", "/etc/*.md"), "relative to its folder"),
         (Extra("docs", "../*.md"), "lead out of its folder"),

@@ -125,15 +125,15 @@ def test_a_memory_is_not_copied_into_itself(here: Memory) -> None:
 
     for folder in (here.workspace, here.workspace / "memory", here.workspace.parent):
         done = here("import", folder, code=1)
-        assert "lie in each other" in str(done.exception)
+        assert "overlap" in str(done.exception)
     assert [file.name for file in here.workspace.rglob("*.md")] == ["a.md"]
 
 
 def test_wrong_usage_is_told_in_a_sentence(here: Memory, tmp_path: Path) -> None:
     (tmp_path / "x.txt").write_text("x", encoding="utf-8")
 
-    assert "must end with .zip or .jsonl" in here("export", tmp_path / "x.tar", code=2).stderr
-    assert "neither a zip" in str(here("import", tmp_path / "x.txt", code=1).exception)
+    assert "must end in .zip or .jsonl" in here("export", tmp_path / "x.tar", code=2).stderr
+    assert "is not a zip" in str(here("import", tmp_path / "x.txt", code=1).exception)
 
 
 def test_an_audit_tells_what_it_found_under_stable_keys(here: Memory) -> None:
@@ -150,7 +150,7 @@ def test_an_audit_tells_what_it_found_under_stable_keys(here: Memory) -> None:
 
 
 def test_an_audit_fails_only_when_it_is_strict_and_found_something(here: Memory) -> None:
-    assert "nothing to mend" in here("audit", "--strict").stdout
+    assert "no findings" in here("audit", "--strict").stdout
     here.write("MEMORY.md", "password: hunter2222\n")
 
     assert "MEMORY.md#L1" in here("audit").stdout

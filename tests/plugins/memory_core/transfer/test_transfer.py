@@ -26,7 +26,7 @@ from memslot_memory_core.transfer.archive_export import export, new_file
 from memslot_memory_core.transfer.archive_import import ImportReport, Target, ignores_case, import_items
 from memslot_memory_core.transfer.destinations import Destination, destination_of
 from memslot_memory_core.transfer.folders import read_folder
-from memslot_memory_core.transfer.item import Item, Unusable
+from memslot_memory_core.transfer.item import Item, UnusableItem
 from memslot_memory_core.transfer.json_lines import read_json_lines
 from memslot_memory_core.transfer.zip_files import read_zip, write_zip
 
@@ -47,7 +47,7 @@ def target(folder: Path, **options: object) -> Target:
     return Target(folder / "workspace", folder / "sessions", **options)  # type: ignore[arg-type]
 
 
-def take_in(folder: Path, items: Iterable[Item | Unusable], **options: bool) -> ImportReport:
+def take_in(folder: Path, items: Iterable[Item | UnusableItem], **options: bool) -> ImportReport:
     return import_items(items, target(folder), **options)
 
 
@@ -61,7 +61,7 @@ def archived(folder: Path, layout: str, file: Path) -> Path:
     return file
 
 
-def unpacked(file: Path) -> list[Item | Unusable]:
+def unpacked(file: Path) -> list[Item | UnusableItem]:
     if file.suffix == ".zip":
         return list(read_zip(file))
     with file.open("rb") as stream:
@@ -262,7 +262,7 @@ def test_what_is_no_note_is_passed_over(tmp_path: Path, path: str) -> None:
     "name", ["a:b.md", "what?.md", "trailing./a.md", 'say "x".md', "CON.md", "nul/a.md", "com1.x.md"]
 )
 def test_names_that_windows_does_not_allow_are_refused_there_alone(tmp_path: Path, name: str) -> None:
-    assert isinstance(destination_of(f"memory/{name}", tmp_path, windows=True), Unusable)
+    assert isinstance(destination_of(f"memory/{name}", tmp_path, windows=True), UnusableItem)
     assert isinstance(destination_of(f"memory/{name}", tmp_path, windows=False), Destination)
 
 
@@ -270,7 +270,7 @@ def test_a_note_goes_where_it_is_indexed(tmp_path: Path) -> None:
     class Wiki:
         path, pattern = "wiki", "*/*.md"
 
-    for path, place in {
+    for path, place_file in {
         "USER.md": "USER.md",
         "a.md": "memory/a.md",
         "docs/a.md": "docs/a.md",
@@ -278,7 +278,7 @@ def test_a_note_goes_where_it_is_indexed(tmp_path: Path) -> None:
         "wiki/a.md": "memory/wiki/a.md",
         "one.md": "one.md",
     }.items():
-        assert destination_of(path, tmp_path, ["docs", Wiki(), "one.md"]) == Destination("memory", place)
+        assert destination_of(path, tmp_path, ["docs", Wiki(), "one.md"]) == Destination("memory", place_file)
 
 
 def test_names_that_differ_in_case_only_clash_where_the_disk_does_not_care(tmp_path: Path) -> None:
@@ -347,7 +347,7 @@ def test_a_torn_zip_imports_nothing(tmp_path: Path) -> None:
     file = zipped(tmp_path / "x.zip", {"memory/a.md": os.urandom(2000)})
     file.write_bytes(file.read_bytes()[:-100])
 
-    with pytest.raises(MemslotError, match="not a whole zip"):
+    with pytest.raises(MemslotError, match="not a valid zip"):
         list(read_zip(file))
 
 

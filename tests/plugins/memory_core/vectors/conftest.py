@@ -11,8 +11,8 @@ from typing import Any
 import apsw
 import numpy
 import pytest
-from memslot_memory_core.index.vectors.choose import make_engine
 from memslot_memory_core.index.vectors.engine import State, VectorEngine, VectorTable
+from memslot_memory_core.index.vectors.engine_choice import make_engine
 from memslot_memory_core.index.vectors.extensions import load
 
 ENGINES = ("sqlite-vec", "vec1", "numpy")

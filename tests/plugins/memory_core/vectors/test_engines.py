@@ -9,9 +9,9 @@ import apsw
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from memslot_memory_core.index.vectors.choose import make_engine
-from memslot_memory_core.index.vectors.engine import VectorTable, has_length
-from memslot_memory_core.index.vectors.exact import cosines
+from memslot_memory_core.index.vectors.cosines import cosines
+from memslot_memory_core.index.vectors.engine import VectorTable, is_nonzero
+from memslot_memory_core.index.vectors.engine_choice import make_engine
 
 # Few different numbers: many rows are equal, opposite, or equally far away.
 numbers = st.integers(-2, 2)
@@ -136,9 +136,9 @@ def test_a_vector_of_another_length_is_refused_with_both_lengths(engine: str, ki
     index = kit.index(engine, 4)
     index.write(kit.some(3, 4))
 
-    with pytest.raises(ValueError, match=r"the vector of row 9 has 5 numbers, and those in vec_3 have 4"):
+    with pytest.raises(ValueError, match=r"the vector of row 9 has 5 dimensions, but vec_3 has 4"):
         index.engine.add(index.db, [(9, kit.some(1, 5)[0])])
-    with pytest.raises(ValueError, match=r"the vector of the query has 3 numbers"):
+    with pytest.raises(ValueError, match=r"the vector of the query has 3 dimensions"):
         index.search(kit.some(1, 3)[0], 5)
 
 
@@ -219,12 +219,12 @@ def test_the_longest_and_shortest_vectors_work(kit: Any, name: str, dims: int) -
 
 @pytest.mark.parametrize("name", ["vec 3", "vec_3; DROP TABLE x", "", "1vec"])
 def test_a_table_name_that_is_none_is_refused(name: str) -> None:
-    with pytest.raises(ValueError, match="name of a vector table"):
+    with pytest.raises(ValueError, match="valid vector table name"):
         VectorTable(name, 4, "SELECT 1, x''")
 
 
 def test_there_is_no_engine_of_another_name() -> None:
-    with pytest.raises(ValueError, match="no vector engine 'faiss'"):
+    with pytest.raises(ValueError, match="unknown vector engine 'faiss'"):
         make_engine("faiss", VectorTable("vec_3", 4, "SELECT 1, x''"))
 
 
@@ -247,9 +247,9 @@ def test_cosines_are_the_same_with_and_without_numpy(kit: Any, monkeypatch: pyte
     index.write(rows)
     with_numpy = cosines(index.db, index.table, rows[0], range(1, 61))
 
-    from memslot_memory_core.index.vectors import exact
+    from memslot_memory_core.index.vectors import cosines as module
 
-    monkeypatch.setattr(exact, "_with_numpy", exact._plainly)
+    monkeypatch.setattr(module, "_with_numpy", module._with_python)
 
     assert cosines(index.db, index.table, rows[0], range(1, 61)) == pytest.approx(with_numpy, abs=2e-9)
 
@@ -271,7 +271,7 @@ def test_rows_are_looked_up_by_their_key_and_never_by_going_through_the_table(ki
 
 @pytest.mark.parametrize(("vector", "answer"), [(b"", False), (bytes(8), False), (b"\x00\x00\x80\x3f", True)])
 def test_length_is_seen_in_the_bytes(vector: bytes, answer: bool) -> None:
-    assert has_length(vector) is answer
+    assert is_nonzero(vector) is answer
 
 
 def test_numpy_wants_the_transaction_in_which_the_state_was_read(kit: Any) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import apsw
 import numpy
 import pytest
-from memslot_memory_core.index.vectors.in_memory import NumpyEngine
+from memslot_memory_core.index.vectors.numpy_engine import NumpyEngine
 
 
 def begin(index: Any) -> apsw.Connection:
@@ -143,7 +143,7 @@ def test_a_failed_first_reading_is_made_up_for(kit: Any) -> None:
     rows = kit.some(20, 4)
     index.write(rows)
     index.db.execute("UPDATE embeddings SET vector = x'00000001' WHERE id = 15")
-    with pytest.raises(ValueError, match="row 15 has 1 numbers"):
+    with pytest.raises(ValueError, match="row 15 has 1 dimensions"):
         index.search(rows[0], 3)
     index.db.execute("UPDATE embeddings SET vector = ? WHERE id = 15", (rows[14],))
 
@@ -153,7 +153,7 @@ def test_a_failed_first_reading_is_made_up_for(kit: Any) -> None:
 
 WRITER = """
 import sys, struct, apsw
-from memslot_memory_core.index.vectors.choose import make_engine
+from memslot_memory_core.index.vectors.engine_choice import make_engine
 from memslot_memory_core.index.vectors.engine import VectorTable
 from memslot_memory_core.index.vectors.extensions import load
 

@@ -1,1 +1,1 @@
-"""The nearest vectors: three engines behind one small interface, with the same answers."""
+"""Vector search: three engines behind one interface, with identical results."""

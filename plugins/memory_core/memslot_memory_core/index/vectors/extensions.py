@@ -1,4 +1,4 @@
-"""Loads the extensions that vector tables need, and tells in a sentence why one does not load."""
+"""Loads SQLite extensions for vector tables, and reports why one can't be loaded."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _ENDINGS = ("", ".so", ".dylib", ".dll")
 
 
 def load(db: apsw.Connection, name: str, *, extension_path: str | None = None) -> str | None:
-    """Make an engine usable on a connection; None, or the reason why it is not. Never raises.
+    """Load an engine on a connection; returns why that failed, or None. Never raises.
 
-    `extension_path` is a file to load sqlite-vec from, in place of the one in its Python package.
+    `extension_path` overrides the sqlite-vec binary of the Python package.
     """
     if name == "numpy":
         return None if importlib.util.find_spec("numpy") else 'the package "numpy" is not installed'
     if name not in _MODULES:
-        return f"there is no vector engine {name!r}"
+        return f"unknown vector engine {name!r}"
     if sys.byteorder != "little":
-        return f"{name} reads numbers in this machine's byte order, and the index has them in the other"
+        return f"{name} uses this machine's byte order, but the index uses the other"
     try:
         if is_loaded(db, name):
             return None
@@ -31,17 +31,17 @@ def load(db: apsw.Connection, name: str, *, extension_path: str | None = None) -
         if reason is None and not is_loaded(db, name):
             return f"{extension_path or 'the file'} is an SQLite extension, but not {name}"
         return reason
-    except Exception as error:  # whatever a foreign file or package does, a search without it goes on
+    except Exception as error:  # whatever a third-party file or package does, search works without it
         return f"{name} could not be loaded: {_one_line(error)}"
 
 
 def is_loaded(db: apsw.Connection, name: str) -> bool:
-    """Whether the connection has the engine's module."""
+    """Whether the engine's module is loaded on the connection."""
     return bool(db.execute("SELECT count(*) FROM pragma_module_list WHERE name = ?", (_MODULES[name],)).get)
 
 
 def engine_of(db: apsw.Connection, table: str) -> str | None:
-    """The engine that made this table; None if there is no such table. Needs no extension."""
+    """The engine that created this table, or None. Needs no extension."""
     sql = db.execute("SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?", (table,)).get
     if not sql:
         return None
@@ -50,7 +50,7 @@ def engine_of(db: apsw.Connection, table: str) -> str | None:
 
 
 def is_usable(db: apsw.Connection, table: str) -> bool:
-    """Whether this connection can search, write and drop the table: it is there, and so is its module."""
+    """Whether this connection can use the table: it exists, and its module is loaded."""
     if engine_of(db, table) is None:
         return False
     try:
@@ -63,23 +63,23 @@ def is_usable(db: apsw.Connection, table: str) -> bool:
 def _load_sqlite_vec(db: apsw.Connection, extension_path: str | None) -> str | None:
     path = extension_path
     if path is None:
-        # Found, not imported: the package imports `numpy.typing`, which takes longer than a search, and which breaks
-        # an import of numpy that another thread is in the middle of.
+        # Located, not imported: the package imports `numpy.typing`, which takes longer than a search and breaks a
+        # concurrent import of numpy in another thread.
         package = importlib.util.find_spec("sqlite_vec")
         if package is None or package.origin is None:
             return 'the package "sqlite-vec" is not installed'
         path = os.path.join(os.path.dirname(package.origin), "vec0")  # noqa: PTH118, PTH120 (no pathlib in a cold search)
-    # SQLite's own message would name a file with another ending, which it tries last.
+    # SQLite's message would name another suffix, which it tries last.
     if not any(os.path.isfile(f"{path}{ending}") for ending in _ENDINGS):  # noqa: PTH113
-        return f"there is no file {path}"
+        return f"{path} does not exist"
     switch = apsw.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION
     before = db.config(switch, -1)
     try:
-        # Opens the door for this call alone: the SQL function load_extension() stays forbidden.
+        # Allowed for this call only: the SQL function load_extension() stays disabled.
         db.config(switch, 1)
         db.load_extension(path, _ENTRY)
     except apsw.Error as error:
-        return f"{path} is no sqlite-vec for this machine: {_one_line(error)}"
+        return f"{path} is not a sqlite-vec binary for this platform: {_one_line(error)}"
     finally:
         db.config(switch, before)
     return None
@@ -89,9 +89,9 @@ def _load_vec1(db: apsw.Connection) -> str | None:
     try:
         from apsw import sqlite_extra
     except ImportError:
-        return "this version of apsw does not bring vec1"
+        return "this version of apsw does not include vec1"
     if sqlite_extra.has("vec1") is None:
-        return "this build of apsw does not bring vec1"
+        return "this build of apsw does not include vec1"
     sqlite_extra.load(db, "vec1")
     return None
 

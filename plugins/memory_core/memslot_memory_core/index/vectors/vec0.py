@@ -1,38 +1,38 @@
-"""The engine on sqlite-vec: vectors in blocks inside the database, compared one by one."""
+"""The sqlite-vec engine: vectors in blocks inside the database, brute force."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from memslot_memory_core.index.vectors.engine import DIMS, Hit, State, VectorTable, has_length
-from memslot_memory_core.index.vectors.exact import Nearest, cosines, nearest_rows
+from memslot_memory_core.index.vectors.cosines import Nearest, cosines, nearest_rows
+from memslot_memory_core.index.vectors.engine import DIMS, Hit, State, VectorTable, is_nonzero
 
 if TYPE_CHECKING:
     import apsw
 
 _MOST = 4096
-"""sqlite-vec refuses a larger k."""
+"""The largest k that sqlite-vec accepts."""
 
 _BLOCK_NUMBERS = 128 * 1024
-"""Half a megabyte: with its default of 1,024 rows, writing long vectors is ten times slower, a tiny table larger."""
+"""Half a megabyte: with the default of 1,024 rows, writing long vectors is ten times slower."""
 
 
 class SqliteVecEngine:
-    """A `vec0` table; its answers are exact."""
+    """A `vec0` table; exact."""
 
     name = "sqlite-vec"
 
     def __init__(self, table: VectorTable) -> None:
         if table.dims not in DIMS[self.name]:
-            raise ValueError(f"sqlite-vec takes vectors of 1 to {DIMS[self.name][-1]} numbers, not {table.dims}")
+            raise ValueError(f"sqlite-vec supports 1 to {DIMS[self.name][-1]} dimensions, not {table.dims}")
         self._table = table
         self._name = table.name
         self._block = min(1024, max(8, _BLOCK_NUMBERS // table.dims // 8 * 8))
 
     def search(self, db: apsw.Connection, query: bytes, limit: int, *, state: State) -> list[Hit]:
         self._table.check(query, "the query")
-        if limit < 1 or not has_length(query):
+        if limit < 1 or not is_nonzero(query):
             return []
         return nearest_rows(
             self._table.dims,
@@ -46,7 +46,7 @@ class SqliteVecEngine:
 
     def _propose(self, db: apsw.Connection, query: bytes, wanted: int) -> Nearest:
         if wanted > _MOST:
-            from memslot_memory_core.index.vectors.scores import scan
+            from memslot_memory_core.index.vectors.cosines import scan
 
             return scan(db, self._table, query).nearest(wanted)
         found = list(
@@ -78,7 +78,7 @@ class SqliteVecEngine:
         return int(db.execute(f"SELECT count(*) FROM {self._name}").get)
 
     def maintain(self, db: apsw.Connection) -> bool:
-        """Write the table anew once most of it is holes: sqlite-vec gives a block back only when it is empty."""
+        """Rewrite the table once it is mostly holes: sqlite-vec frees a block only when it is empty."""
         blocks = int(db.execute(f"SELECT count(*) FROM {self._name}_chunks").get)
         if (blocks - 2) * self._block <= 2 * (self.count(db) or 0):
             return False

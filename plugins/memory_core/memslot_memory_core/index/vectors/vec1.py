@@ -1,7 +1,7 @@
-"""The engine on vec1: exact while that is quick, then through a trained index.
+"""The vec1 engine: exact for small tables, a trained (IVF) index for large ones.
 
-The trained index groups the vectors around some hundred centres and compares those of the groups next to the query.
-It keeps whole vectors, no shortened ones, so that what it finds has its true place.
+The trained index clusters the vectors and compares those in the clusters nearest to the query. It stores full vectors,
+not quantized ones, so results keep their exact order.
 """
 
 from __future__ import annotations
@@ -11,27 +11,27 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from memslot_memory_core.index.vectors.engine import DIMS, Hit, State, VectorTable, has_length
-from memslot_memory_core.index.vectors.exact import Nearest, cosines, nearest_rows
+from memslot_memory_core.index.vectors.cosines import Nearest, cosines, nearest_rows
+from memslot_memory_core.index.vectors.engine import DIMS, Hit, State, VectorTable, is_nonzero
 
 if TYPE_CHECKING:
     import apsw
 
 TRAINED_FROM_NUMBERS, TRAINED_FROM_ROWS = 51_200_000, 100_000
-"""The table is trained once it has as many numbers (comparing all takes some 50 ms) and as many rows (in fewer rows
-the groups are so coarse that too many neighbours lie outside of those that are looked into)."""
+"""A table is trained once it has this many values (a full scan takes about 50 ms) and this many rows (with fewer,
+clusters are so coarse that too many neighbours lie outside the probed ones)."""
 
 _PROBED = 0.5
-"""The share of groups that is looked into. In 50,000 and 100,000 passages of real text this finds .998 and .999 of the
-24 rows nearest to a question, .982 and .989 of those nearest to a few words without context, and takes about 60 % of
-the time that comparing all takes."""
+"""The share of clusters to probe. With 50,000 and 100,000 passages of real text it finds .998 and .999 of the 24 rows
+nearest to a question, .982 and .989 of those nearest to a few words without context, in about 60 % of the time of a
+full scan."""
 
 _ALL_GROUPS = 1_000_000
 _MOST_GROUPS = 4096
 _MOST = 32 * 1024 * 1024
 _SAMPLE_PER_GROUP = 32
 _GROWN = 4
-_FEWEST_ROWS = 1024  # vec1 makes at least 32 groups, and wants some vectors for each
+_FEWEST_ROWS = 1024  # vec1 makes at least 32 clusters, and needs some vectors for each
 
 
 class Vec1Engine:
@@ -41,7 +41,7 @@ class Vec1Engine:
 
     def __init__(self, table: VectorTable, *, trained_from: int | None = None) -> None:
         if table.dims not in DIMS[self.name]:
-            raise ValueError(f"vec1 takes vectors of 2 to {DIMS[self.name][-1]} numbers, not {table.dims}")
+            raise ValueError(f"vec1 supports 2 to {DIMS[self.name][-1]} dimensions, not {table.dims}")
         self._table = table
         self._name = table.name
         if trained_from is None:
@@ -50,7 +50,7 @@ class Vec1Engine:
 
     def search(self, db: apsw.Connection, query: bytes, limit: int, *, state: State) -> list[Hit]:
         self._table.check(query, "the query")
-        if limit < 1 or not has_length(query):
+        if limit < 1 or not is_nonzero(query):
             return []
         _, rows = state
         return nearest_rows(
@@ -65,7 +65,7 @@ class Vec1Engine:
 
     def _propose(self, db: apsw.Connection, query: bytes, wanted: int, rows: int) -> Nearest:
         wanted = min(wanted, _MOST)
-        # Where many rows are wanted, the groups next to the query do not hold them.
+        # The nearest clusters don't contain enough rows for a large k.
         probed = _PROBED if wanted < rows // 16 else _ALL_GROUPS
         found = self._ask(db, query, wanted, probed)
         if len(found) < wanted and probed != _ALL_GROUPS:
@@ -79,7 +79,7 @@ class Vec1Engine:
         return list(db.execute(f"SELECT rowid, distance FROM {self._name}(?, ?)", (query, settings)))
 
     def add(self, db: apsw.Connection, rows: Iterable[tuple[int, bytes]]) -> None:
-        # vec1 holds new rows back until a transaction or a savepoint ends; with one, the writer finds its own rows.
+        # vec1 buffers new rows until a transaction or savepoint ends; with one, the writer finds its own rows.
         with db:
             db.executemany(f"INSERT INTO {self._name}(rowid, vector) VALUES (?, ?)", self._table.checked(rows))
 
@@ -100,13 +100,13 @@ class Vec1Engine:
         return int(db.execute(f"SELECT count(*) FROM {self._name}").get)
 
     def maintain(self, db: apsw.Connection) -> bool:
-        """Train the table when it is large or has become four times larger; a small one goes back to exact."""
+        """Train a large table, retrain it when it has quadrupled, and make a small one exact again."""
         rows = self.count(db) or 0
         groups = self._groups(db)
         if groups and rows < self._train_at // 2:
             self._make_flat(db)
             return True
-        # Its groups tell how many rows it had when it was trained, so that needs no record of its own.
+        # The number of clusters tells how many rows it was trained with.
         due = rows >= _GROWN * (groups / 2) ** 2 and groups < _MOST_GROUPS if groups else rows >= self._train_at
         if due:
             self._train(db, min(_MOST_GROUPS, 2 * math.isqrt(rows)))
@@ -117,7 +117,7 @@ class Vec1Engine:
         sample = ids[:: max(1, len(ids) // (groups * _SAMPLE_PER_GROUP))]
         settings = json.dumps({"nbucket": groups, "codesize": 0, "distance": "cos"})
         sql = self._table.select("vec1_train(vector, ?)", "id IN (SELECT value FROM json_each(?))")
-        # The training only reads; the write lock is held from here on.
+        # Training only reads; the write lock is held from here on.
         self._rebuild(db, db.execute(sql, (settings, json.dumps(sample))).get)
 
     def _make_flat(self, db: apsw.Connection) -> None:
@@ -127,6 +127,6 @@ class Vec1Engine:
         db.execute(f"INSERT INTO {self._name}(cmd, arg) VALUES ('rebuild', ?)", (shape,))
 
     def _groups(self, db: apsw.Connection) -> int:
-        """How many groups the table was trained to have; 0 if it was not."""
+        """Number of trained clusters; 0 if untrained."""
         model = db.execute("SELECT model FROM vec1cat WHERE database = 'main' AND name = ?", (self._name,)).get
         return int(json.loads(model).get("nbucket", 0)) if model else 0
