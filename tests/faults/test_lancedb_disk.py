@@ -185,7 +185,7 @@ class TestReadOnlyFolder:
         for place in places:
             place.chmod(0o700)
         assert answer["first"] == answer["second"] == [TEXTS[1], TEXTS[3]]
-        assert any("cannot be written" in problem for problem in answer["problems"])
+        assert any("is not accessible" in problem for problem in answer["problems"])
         assert run(filled, ["kites"], "none", "search") == {"first": [TEXTS[4]], "second": [TEXTS[4]], "problems": []}
 
     def test_a_store_that_cannot_be_made(self, tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def test_one_index_file_for_two_workspaces_is_refused_to_the_second(load: Load, 
     one = load(project(tmp_path / "a", "osprey"), **shared)
     other = load(project(tmp_path / "b", "walrus"), **shared)
     sync(one)
-    with pytest.raises(Exception, match=r"belongs to the workspace .*/a, not to .*/b; put \{workspace\} into"):
+    with pytest.raises(Exception, match=r"belongs to the workspace .*/a, not to .*/b; add \{workspace\} to"):
         sync(other)
     told = found(other)
     assert "osprey" not in told
@@ -307,10 +307,10 @@ def by_anthropic_tool(host: Host) -> str:
 
 
 def by_adapters(host: Host) -> str:
-    from memslot_adapters.memory_run import MemoryWriter
+    from memslot_adapters.memory_run import Remembering
     from memslot_adapters.tools import Toolbox
 
-    with MemoryWriter(host, "what is the codename of the project?") as run:
+    with Remembering(host, "what is the codename of the project?") as run:
         return f"{run.prompt} {Toolbox(host).call('memory_search', {'query': 'codename'}).text}"
 
 

@@ -50,7 +50,7 @@ def backend_of(ctx: PluginContext) -> Backend:
 
 def manager_of(ctx: PluginContext) -> MemoryManager:
     """The SQLite index itself, whichever backend is active."""
-    return ctx.shared("manager", lambda: _shared.take(ctx))
+    return ctx.shared("manager", lambda: _shared.acquire(ctx))
 
 
 def _make_backend(ctx: PluginContext) -> Backend:
@@ -72,7 +72,7 @@ class _SharedManagers:
         self._lock = threading.Lock()
         self._made: WeakValueDictionary[tuple[MemoryLocation, str], MemoryManager] = WeakValueDictionary()
 
-    def take(self, ctx: PluginContext) -> MemoryManager:
+    def acquire(self, ctx: PluginContext) -> MemoryManager:
         settings = search_settings(ctx)
         location = location_of(ctx, settings)
         config = ctx.host_config

@@ -230,11 +230,11 @@ class IndexFreshness:
                 from memslot_memory_core.index.watcher import Watcher
 
                 self._watcher = Watcher(
-                    self._watched_folders, self._note_changes, self._settings.sync.watch_debounce_ms
+                    self._watched_folders, self._schedule_changed, self._settings.sync.watch_debounce_ms
                 )
                 self._watcher.start()
 
-    def _note_changes(self, paths: Collection[str] | None) -> None:
+    def _schedule_changed(self, paths: Collection[str] | None) -> None:
         self._background.schedule(paths, self._settings.sync.watch_debounce_ms / 1000)
 
     def _watched_folders(self) -> WatchedFolders:

@@ -1,12 +1,12 @@
 """The exceptions of memory-lancedb.
 
 MemslotError
-└── StoreError             the store cannot do what was asked; the message says what to do
-    ├── StoreAwayError     it does not answer now and may be back soon
-    ├── StoreDamagedError  files of it are broken or missing; `memslot ltm doctor` tells what can be saved
-    ├── NoSuchMemoryError  an id that this agent has no memory of
-    ├── ChangedMeanwhileError  somebody else changed the same memory at the same moment
-    └── TransferError      a file to import cannot be read
+└── StoreError                 the store failed; the message says what to do
+    ├── StoreAwayError         it is unreachable now and may be back soon
+    ├── StoreDamagedError      its files are damaged or missing; `memslot ltm doctor` shows what can be saved
+    ├── NoSuchMemoryError      this agent has no memory of that id
+    ├── ChangedMeanwhileError  another writer changed the same memory concurrently
+    └── TransferError          a file to import cannot be read
 """
 
 from __future__ import annotations

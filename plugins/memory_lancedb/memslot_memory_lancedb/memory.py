@@ -84,7 +84,7 @@ class LanceMemory:
             self.store, self.embedder, backgrounds, keep=history, purge_on_forget=purge_on_forget
         )
         self.history = history
-        self._looking: SingleFlight[_StoreState] = SingleFlight("status")
+        self._status_flight: SingleFlight[_StoreState] = SingleFlight("status")
 
     def search(self, query: str, *, max_results: int | None = None) -> MemorySearchOutcome:
         """Search; a hit's score is its relevance, its explanation has the details."""
@@ -162,7 +162,7 @@ class LanceMemory:
     def status(self) -> MemoryStatus:
         """The status; waits a few seconds for a store that hangs, once."""
         try:
-            seen = self._looking.call(STATUS_SECONDS, self._inspect)
+            seen = self._status_flight.call(STATUS_SECONDS, self._inspect)
         except (TimeoutError, StillRunningError):
             seen = _StoreState({}, {}, (f"{self.store.database.place} does not answer",))
         except MemslotError as error:

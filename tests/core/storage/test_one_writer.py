@@ -13,7 +13,6 @@ MOVES = {
     "plugins/anthropic_memory/memslot_anthropic_memory/tool.py": "the model's rename command, under the note's lock",
     "plugins/embed_providers/memslot_embed_providers/local/download.py": "a resumed download, fsynced and checked",
     "plugins/memory_core/memslot_memory_core/index/connection.py": "sets a damaged index aside",
-    "plugins/memory_core/memslot_memory_core/index/sync.py": "renames a table, not a file",
 }
 """Modules that may move a file, and why no content is written by it."""
 FORBIDDEN = {"rename", "renames", "mkstemp", "NamedTemporaryFile", "move"}

@@ -104,7 +104,7 @@ class TestEmbeddingSettings:
     def test_they_reach_the_store(self, open_host: OpenHost) -> None:
         host = open_host(embedding={"provider": "universal", "dimensions": 64})
         host.call_tool("memory_store", {"text": "I prefer tea."})
-        assert "asks for 64" in " ".join(host.memory_status().problems)
+        assert "memorySearch.dimensions is 64" in " ".join(host.memory_status().problems)
 
 
 def test_places(open_host: OpenHost, memslot_home: Path) -> None:

@@ -274,7 +274,7 @@ def _rank(
     db: apsw.Connection, table: str, query: WeighedQuery, stems: Sequence[str], limit: int
 ) -> list[tuple[int, float]]:
     """FTS5's ranking of the rows with any of the words."""
-    if any(len(query.forms_of(stem)) > 1 for stem in stems):  # FTS5 would weigh each form by itself
+    if any(len(query.forms_of(stem)) > 1 for stem in stems):  # FTS5 would weigh each form separately
         return list(_best(_scan_postings(db, table, query, None, stems), limit))
     found = db.execute(f"SELECT rowid, -rank FROM {table}(?) ORDER BY rank LIMIT ?", (_any_of(query, stems), limit))
     return [(rowid, r) for rowid, r in found]

@@ -138,7 +138,7 @@ class Watcher:
         if not folders:
             self._begun.add(below)
             while not self._restart.wait(_RESCAN_SECONDS):
-                self._look_for_others(numbers)
+                self._check_for_other_folders(numbers)
             return
         import watchfiles
 
@@ -165,7 +165,7 @@ class Watcher:
                         self._notify(None)
                     elif changes:
                         self._report([path for _, path in changes], below)
-                    self._look_for_others(numbers)
+                    self._check_for_other_folders(numbers)
                 return
             except (OSError, RuntimeError) as error:
                 self._begun.discard(below)
@@ -181,7 +181,7 @@ class Watcher:
         if told:
             self._notify(None if self.is_polling else told)
 
-    def _look_for_others(self, numbers: Sequence[int | None]) -> None:
+    def _check_for_other_folders(self, numbers: Sequence[int | None]) -> None:
         """Check for watched folders that were created, deleted or replaced."""
         if self._folders().numbers() != numbers:
             self._restart.set()

@@ -103,7 +103,12 @@ def settings_from(qmd: Qmd) -> QmdSettings:
 
 
 def is_allowed(scope: Scope, session: Session | None) -> bool:
-    """Whether QMD may answer in this chat; always without a session, as on the command line."""
+    """Whether QMD may answer in this chat; always without a session, as on the command line.
+
+    Ids of chats in a channel start with its name, as in `discord:group:42`, and may have the agent before that, as in
+    `agent:main:discord:group:42`. So `channel` is compared with the first part of the id, and `keyPrefix` with its
+    beginning, with and without the agent.
+    """
     if session is None:
         return True
     for rule in scope.rules:

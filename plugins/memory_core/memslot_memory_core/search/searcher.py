@@ -113,10 +113,10 @@ class Searcher:
                 leg = _VectorLeg(why_not=_keywords_only("the index has too few texts yet for vector search"))
             settings = self._ranking_settings(generation, vector_query, wanted, min_score)
             keep = None if explain else best_before_reading(asked, settings)
-            found_set = self._search_candidates(
+            candidate_set = self._search_candidates(
                 snapshot, terms, weighed, vector_query, settings, private=private, keep=keep
             )
-            ranked = rank(found_set.candidates, asked, settings)
+            ranked = rank(candidate_set.candidates, asked, settings)
             matcher = Matcher(asked.terms, FTS5)
             limit = snippet_chars or self._settings.query.snippet_max_chars
             hits = [
@@ -135,7 +135,7 @@ class Searcher:
             action=action,
             stale=stale,
             weak=ranked.weak,
-            explanation=_explanation(ranked, found_set, leg) if explain else None,
+            explanation=_explanation(ranked, candidate_set, leg) if explain else None,
         )
 
     # The query's vector
@@ -347,11 +347,11 @@ def _joined(*sentences: str | None) -> str | None:
     return "; ".join(each for each in sentences if each) or None
 
 
-def _explanation(ranked: Ranked, found_set: CandidateSet, leg: _VectorLeg) -> dict[str, Any]:
+def _explanation(ranked: Ranked, candidate_set: CandidateSet, leg: _VectorLeg) -> dict[str, Any]:
     return {
-        "terms": {stem: round(idf, 3) for stem, idf in found_set.weighed.idf.items()},
-        "candidates": len(found_set.candidates),
-        "engine": found_set.engine_reason,
+        "terms": {stem: round(idf, 3) for stem, idf in candidate_set.weighed.idf.items()},
+        "candidates": len(candidate_set.candidates),
+        "engine": candidate_set.engine_reason,
         "vectorLeg": leg.vector is not None,
         "dropped": [each.explanation.to_json() for each in ranked.dropped[:_MOST_DROPPED]],
     }

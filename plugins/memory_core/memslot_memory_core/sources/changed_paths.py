@@ -52,7 +52,7 @@ def discover_changed(
     try:
         return _ChangedPathScan(roots).at(paths)
     except OSError:
-        return None  # the walk tells what is wrong
+        return None  # the full walk reports the error
 
 
 class _ChangedPathScan:
@@ -77,7 +77,7 @@ class _ChangedPathScan:
                         if os.path.lexists(place):
                             return None
                         continue
-                    if not self._look_in(root, place, shown):
+                    if not self._scan_in(root, place, shown):
                         return None
                     within.append((root.source, shown))
         found = self._found
@@ -110,7 +110,7 @@ class _ChangedPathScan:
             return root.shown + place[len(join(root.folder, "")) :]
         return shown_folder(self._roots.workspace, place).removesuffix("/")
 
-    def _look_in(self, root: Root, place: str, shown: str) -> bool:
+    def _scan_in(self, root: Root, place: str, shown: str) -> bool:
         """Add what a root has at this path, if anything; False if only a full walk can tell."""
         *way, last = Path(place).relative_to(root.folder).parts
         if way and root.source == "sessions":

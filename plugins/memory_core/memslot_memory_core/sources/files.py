@@ -133,9 +133,9 @@ class Walk:
             except OSError as error:
                 _record_unreadable_folder(root, folder, shown, error, self.found)
             else:
-                self._look_at(entries, shown, states)
+                self._visit(entries, shown, states)
 
-    def _look_at(self, entries: list[os.DirEntry[str]], shown: str, states: States | None) -> None:
+    def _visit(self, entries: list[os.DirEntry[str]], shown: str, states: States | None) -> None:
         """Add the files of one folder, and push its subfolders on the stack, first on top."""
         suffixes, subfolders = self.root.suffixes, []
         for entry in entries:

@@ -46,7 +46,7 @@ class Glob:
         return any(self._patterns[number][at:] == [None] for number, at in states)
 
     def _skip_depths(self, states: set[tuple[int, int]]) -> States:
-        """`**` also stands for no folder at all, so whoever waits at one waits behind it, too."""
+        """`**` also matches zero folders, so a state at one is also behind it."""
         closed = set(states)
         for number, at in states:
             pattern = self._patterns[number]

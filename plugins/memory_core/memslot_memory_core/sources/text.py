@@ -72,7 +72,7 @@ def read_text_file(source: SourceFile, max_bytes: int = MAX_BYTES) -> Document |
 
 
 def _read(file: BinaryIO, most: int, size: int) -> bytes:
-    """So many bytes at most of a file of about that size: room is made for as many as are asked for at once."""
+    """Read at most so many bytes; the buffer is allocated for the expected size."""
     blocks = [file.read(min(most, size + 1))]
     left = most - len(blocks[0])
     while left > 0 and (block := file.read(min(left, _BLOCK_BYTES))):

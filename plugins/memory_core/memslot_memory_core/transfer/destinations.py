@@ -77,7 +77,7 @@ def _fault(path: str, windows: bool) -> str | None:
         return "has an absolute path, which could lead anywhere"
     parts = path.split("/")
     if any(part in ("", ".", "..") for part in parts):
-        return "has a path with `.` or `..` segments"
+        return "has a path with empty, `.` or `..` segments"
     # Elsewhere these are names like others, and a memory that has such a note can be moved whole.
     if windows and any(_DEVICE.fullmatch(part) for part in parts):
         return "has a reserved device name"

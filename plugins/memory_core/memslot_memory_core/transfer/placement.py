@@ -73,7 +73,7 @@ def _obstacle(root: Path, file: Path) -> str | None:
         except FileNotFoundError:
             return None
         if each == Path():
-            continue  # the workspace itself may be reached through a link: the person put it there
+            continue  # the workspace itself may be a link: the user put it there
         if stat.S_ISLNK(mode):
             return f"{each.as_posix()} is a link here, and links are not followed"
         if root / each == file:
@@ -102,7 +102,7 @@ def _back_up(file: Path) -> str:
                 return backup.name
             # Somebody has just put another text there: that one is to be kept, too.
         except FileExistsError:
-            continue  # somebody was faster
+            continue  # another process was faster
         except OSError:  # a file system without hard links
             write_file(backup, file.read_bytes(), mtime_ns=file.stat().st_mtime_ns)
             return backup.name

@@ -44,7 +44,7 @@ def print_pairs(pairs: Iterable[tuple[str, object]]) -> None:
 
 
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print a table: by rich on a terminal, tab-separated otherwise."""
+    """Print a table: by rich on a terminal, aligned columns otherwise."""
     cells = [[clean(str(cell)) for cell in row] for row in rows]
     if sys.stdout.isatty():
         from rich import box

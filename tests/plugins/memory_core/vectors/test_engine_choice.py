@@ -15,7 +15,7 @@ ALL = loads()
 
 def test_sqlite_vec_is_the_default() -> None:
     assert choose_engine("auto", rows=1000, dims=256, loads=ALL) == Choice(
-        "sqlite-vec", "the default for 1,000 vectors of 256 dimensions"
+        "sqlite-vec", "the default up to 7,812 vectors of 256 dimensions"
     )
 
 

@@ -43,12 +43,12 @@ def choose_engine(
         if lack is None:
             return Choice(wanted, "set in the config")
         return Choice("numpy", f"{wanted} is configured but not available: {lack}")
-    size = f"{rows:,} vectors of {dims:,} dimensions"
+    border = f"{LARGE // dims:,} vectors of {dims:,} dimensions"
     large = rows * dims >= (LARGE // 2 if current == "vec1" else LARGE)
     first, second = _order(large)
     lack = _lack(first, dims, loads)
     if lack is None:
-        return Choice(first, f"the fastest for {size}" if large else f"the default for {size}")
+        return Choice(first, f"the fastest above {border}" if large else f"the default up to {border}")
     other_lack = _lack(second, dims, loads)
     if other_lack is None:
         return Choice(second, f"{first} is not available: {lack}")

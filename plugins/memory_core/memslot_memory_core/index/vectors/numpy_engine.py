@@ -125,7 +125,7 @@ class NumpyEngine:
             return []
         from memslot_memory_core.index.vectors.cosines import Scores, scan, unit
 
-        view = self._look(db, state)
+        view = self._snapshot_view(db, state)
         if view is None:
             scores = scan(db, self._table, query)
         else:
@@ -138,7 +138,7 @@ class NumpyEngine:
         self._table.check(query, "the query")
         if not rowids or not is_nonzero(query):
             return {}
-        return self._cosines(db, self._look(db, state), query, rowids)
+        return self._cosines(db, self._snapshot_view(db, state), query, rowids)
 
     def add(self, db: apsw.Connection, rows: Iterable[tuple[int, bytes]]) -> None:
         """Validate the rows; they are loaded by the next search."""
@@ -177,7 +177,7 @@ class NumpyEngine:
         values = cosines_with_first(numpy.concatenate((first, view.rows[places])))
         return dict(zip(there, values, strict=True))
 
-    def _look(self, db: apsw.Connection, state: State) -> View | None:
+    def _snapshot_view(self, db: apsw.Connection, state: State) -> View | None:
         import apsw
 
         inside = db.txn_state("main")
