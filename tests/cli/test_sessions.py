@@ -131,7 +131,7 @@ def test_an_import_of_something_else_fails_with_a_reason(memslot: Any) -> None:
     done = memslot("sessions", "import", "x.jsonl")
 
     assert done.returncode == 1
-    assert "not a transcript that is known" in done.stderr
+    assert "x.jsonl is not a transcript of" in done.stderr
     assert memslot("sessions", "import", "missing.jsonl").returncode == 2
 
 

@@ -349,7 +349,7 @@ class TestAbsent:
             assert memory.auto_recall.context_for("where is the orchid in the office?") == ""
             assert "did not answer within 1 s" in (memory.auto_recall.problem or "")
             assert memory.auto_recall.context_for("where is the orchid in the office?") == ""
-            assert "still waits" in (memory.auto_recall.problem or "")
+            assert "still waiting" in (memory.auto_recall.problem or "")
         finally:
             own_store.signal(signal.SIGCONT)
         wait_until(lambda: answers(memory), seconds=60, what="the store to answer again")

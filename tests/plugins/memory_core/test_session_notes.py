@@ -11,9 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from memslot import Host, fence, visible
+from memslot_memory_core.recall import RECALL_CHARS
 from memslot_memory_core.session_notes import SessionNotes, read_session_notes
 
 TODAY = date(2026, 3, 5)
+FENCE_CHARS = 400
 
 
 @pytest.fixture
@@ -203,11 +205,11 @@ def test_recalled_passages_come_after_the_notes_within_their_own_budget(host: Ho
     with host.run("do gates open inwards?", session="talk") as run:
         assert "gates.md#L" in run.context
         assert run.context.index("painted") < run.context.index("gates.md#L")
-        assert len(run.context) <= 4000 + 1000
+        assert len(run.context) <= 4000 + RECALL_CHARS + FENCE_CHARS
     with host.run("do gates open inwards?", session="talk") as run:
         assert "gates.md#L" in run.context
         assert "drawer" not in run.context
-        assert len(run.context) <= 1000
+        assert len(run.context) <= RECALL_CHARS + FENCE_CHARS
 
 
 def test_what_was_given_at_the_start_is_not_recalled_beside_it(host: Host) -> None:
