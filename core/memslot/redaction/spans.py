@@ -59,8 +59,9 @@ def _after_names(text: str, folded: str, pattern: re.Pattern[str]) -> Iterator[S
     from memslot.redaction.named import find_named
     from memslot.redaction.tables import find_in_tables
 
-    yield from find_named(text, folded, pattern)
-    yield from find_in_tables(text, pattern)
+    for start, end in (*find_named(text, folded, pattern), *find_in_tables(text, pattern)):
+        if not text.startswith(_DASHES, start):  # the border of a block on the line below a name is no value
+            yield start, end
 
 
 def _tokens(text: str, long_words: str) -> Iterator[Span]:
@@ -70,6 +71,7 @@ def _tokens(text: str, long_words: str) -> Iterator[Span]:
             yield match.span()
 
 
+_DASHES = "----"
 _BORDER = re.compile(r"-{4,5} ?(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
 _BODY = re.compile(r"(?:(?:\r?\n|\\n)[ \t>]*(?:[A-Za-z0-9+/=]+|[A-Z][\w-]+: [^\n]*)?[ \t]*(?=\r?\n|\\n|\Z|\"))*")
 

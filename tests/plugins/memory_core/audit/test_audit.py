@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from memslot_memory_core.audit.findings import KINDS, Finding
 from memslot_memory_core.audit.notes import hide_secrets, read_notes
@@ -141,6 +141,7 @@ def _written(folder: Path, notes: Mapping[str, str]) -> Path:
         max_size=12,
     )
 )  # fmt: skip
+@example(["-----BEGIN PRIVATE KEY-----", "text", "password:", "-----END PRIVATE KEY-----"])
 def test_what_is_shown_of_lines_needs_no_more_redaction(lines: list[str]) -> None:
     from memslot import redact
 
