@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 TICK = os.sysconf("SC_CLK_TCK")
-TIMEOUT = 3600
 
 
 class CommandFailed(Exception):
@@ -52,7 +51,7 @@ class Answerer:
     """A process that stays: it reads a question a line, and prints how many results it found."""
 
     def __init__(self, command: Sequence[str], env: Mapping[str, str], folder: Path) -> None:
-        self._stderr = tempfile.TemporaryFile("w+")
+        self._stderr = tempfile.TemporaryFile("w+")  # noqa: SIM115
         self._process = subprocess.Popen(
             command, env=env, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr, text=True
         )

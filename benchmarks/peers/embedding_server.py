@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import base64
 import json
+import subprocess
+import sys
 import threading
+import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from zlib import crc32
@@ -31,10 +34,10 @@ class Vectors:
 
 
 class EmbeddingServer:
-    """Answers POST /v1/embeddings, and counts requests and texts."""
+    """Answers POST /v1/embeddings, and counts the texts: GET tells how many."""
 
     def __init__(self) -> None:
-        self.requests = self.texts = 0
+        self.texts = 0
         self._vectors: dict[int, Vectors] = {}
         self._lock = threading.Lock()
         server = self
@@ -45,7 +48,12 @@ class EmbeddingServer:
 
             def do_POST(self) -> None:
                 asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                body = json.dumps(server.answer(asked)).encode()
+                self._send(json.dumps(server.answer(asked)).encode())
+
+            def do_GET(self) -> None:
+                self._send(str(server.texts).encode())
+
+            def _send(self, body: bytes) -> None:
                 self.send_response(200)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(body)))
@@ -68,9 +76,10 @@ class EmbeddingServer:
             texts = [json.dumps(each) for each in (texts if isinstance(texts[0], list) else [texts])]
         dims = asked.get("dimensions") or DIMS
         with self._lock:
-            self.requests += 1
             self.texts += len(texts)
-            vectors = self._vectors.setdefault(dims, Vectors(dims))
+            if dims not in self._vectors:
+                self._vectors[dims] = Vectors(dims)
+            vectors = self._vectors[dims]
         rows = vectors.of(texts)
         packed = asked.get("encoding_format") == "base64"
         data = [
@@ -80,10 +89,29 @@ class EmbeddingServer:
         usage = {"prompt_tokens": 1, "total_tokens": 1}
         return {"object": "list", "data": data, "model": asked["model"], "usage": usage}
 
-    def __enter__(self) -> EmbeddingServer:
-        threading.Thread(target=self._http.serve_forever, daemon=True).start()
+    def serve(self) -> None:
+        self._http.serve_forever()
+
+
+class ServerProcess:
+    """The server in a process of its own, as a command's peak memory counts that of the process which started it."""
+
+    def __enter__(self) -> ServerProcess:
+        self._process = subprocess.Popen([sys.executable, __file__], stdout=subprocess.PIPE, text=True)
+        assert self._process.stdout is not None
+        self.url = self._process.stdout.readline().strip()
         return self
 
+    def texts(self) -> int:
+        with urllib.request.urlopen(self.url) as answer:
+            return int(answer.read())
+
     def __exit__(self, *error: object) -> None:
-        self._http.shutdown()
-        self._http.server_close()
+        self._process.terminate()
+        self._process.wait()
+
+
+if __name__ == "__main__":
+    server = EmbeddingServer()
+    print(server.url, flush=True)
+    server.serve()
