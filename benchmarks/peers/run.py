@@ -180,8 +180,8 @@ def main() -> None:
     caption = (
         f"{len(pages):,} Markdown files of {len(corpus.SDISTS)} projects, {size / 1e6:.1f} MB; vectors of {DIMS:,} "
         f"numbers. {where['system']}, {where['cores']} cores, Python {where['python']}, load at the start {load:.1f}. "
-        f"Medians of {options.index_rounds} first indexes and {options.rounds} rounds of the next three; "
-        f"{options.questions} warm questions. In brackets: times what memslot takes."
+        f"Rounds: {options.index_rounds} of the first index, {options.rounds} of the next three, with their median; "
+        f"{options.questions} warm questions. In brackets: how many times what memslot takes."
     )
     text = markdown(results, caption)
     print(text)
