@@ -19,7 +19,7 @@ help:
 	@echo "make site        build the docs as a site with search, in .build/site"
 	@echo "make dist        build all wheels and sdists into dist"
 	@echo "make bench       measure, as ratios"
-	@echo "make bench-peers memslot beside LanceDB, chroma, qmd, mem0, llm and openclaw: half an hour"
+	@echo "make bench-peers memslot beside LanceDB, chroma, qmd, mem0, llm and openclaw: twenty minutes"
 	@echo "make quality     measure how well notes are found: a minute; more with LOCOMO=FILE and LONGMEMEVAL=FILE"
 
 # What is needed to run memslot: the host and its default plugins, from this checkout.

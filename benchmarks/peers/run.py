@@ -1,6 +1,6 @@
 """memslot beside what people would pick instead, on the same Markdown files and the same embedding server.
 
-    python benchmarks/peers/run.py                   1,000 files, all peers: about half an hour
+    python benchmarks/peers/run.py                   1,000 files, all peers: about twenty minutes
     python benchmarks/peers/run.py --files 50        a try
     python benchmarks/peers/run.py --only qmd        memslot and one peer; may be given again
     python benchmarks/peers/run.py --json FILE       write the numbers
