@@ -25,7 +25,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import corpus
+import markdown_files as corpus
 from cost import Answerer, CommandFailed, Cost, run
 from embedding_server import DIMS, ServerProcess
 from environments import NotInstalled, disk_usage

@@ -43,7 +43,7 @@ def sdist(folder: Path, files: dict[str, bytes]) -> Path:
 
 def test_only_markdown_text_of_a_usual_size_is_taken(peers: Any, tmp_path: Path) -> None:
     usual = b"a line of text\n" * 30
-    corpus = peers("corpus")
+    corpus = peers("markdown_files")
     files = {
         "docs/guide/start.md": usual,
         "docs/stub.md": b"# stub\n",
@@ -58,7 +58,7 @@ def test_only_markdown_text_of_a_usual_size_is_taken(peers: Any, tmp_path: Path)
 
 
 def test_the_choice_of_files_is_the_same_each_time_and_without_duplicates(peers: Any) -> None:
-    corpus = peers("corpus")
+    corpus = peers("markdown_files")
     pages = [corpus.Page("project", f"{number}.md", f"text {number // 2}".encode()) for number in range(40)]
 
     chosen = corpus.choose(pages, 10)
@@ -70,7 +70,7 @@ def test_the_choice_of_files_is_the_same_each_time_and_without_duplicates(peers:
 
 
 def test_questions_are_plain_headings(peers: Any) -> None:
-    corpus = peers("corpus")
+    corpus = peers("markdown_files")
     headings = ("# The title of it", "## Run `it` on [your host](https://host)", "## Short", "### Version 2 is out")
     text = "\n".join([*headings, "## And one more here"]).encode()
 
