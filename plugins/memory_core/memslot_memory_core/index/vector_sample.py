@@ -93,9 +93,11 @@ def _ids(db: apsw.Connection, table: str) -> list[int]:
     from memslot.retrieval import SAMPLE_SIZE
 
     where = "embedding_id IS NOT NULL"
-    first, last = (int(db.execute(f"SELECT coalesce({end}(id), 0) FROM {table}").get) for end in ("min", "max"))
-    if last - first < 2 * SAMPLE_SIZE:
+    # By rows, not by ids: an index that was changed often has few rows far apart, and scores as a fresh one does.
+    most = 2 * SAMPLE_SIZE
+    if db.execute(f"SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT {most})").get < most:
         return [number for (number,) in db.execute(f"SELECT id FROM {table} WHERE {where} ORDER BY id")]
+    first, last = (int(db.execute(f"SELECT {end}(id) FROM {table}").get) for end in ("min", "max"))
     # Search each interval separately: while an index is being filled, most rows may lack a vector.
     ends = [first + (last + 1 - first) * place // SAMPLE_SIZE for place in range(SAMPLE_SIZE + 1)]
     sql = f"SELECT id FROM {table} WHERE id >= ? AND id < ? AND {where} ORDER BY id LIMIT 1"
