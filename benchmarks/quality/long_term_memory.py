@@ -25,7 +25,7 @@ def ask_lancedb(asked: QuestionSet, pick: Pick, folder: Path) -> list[Series]:
     """The same as `recall`, for memories instead of notes."""
     home = folder / "home"
     home.mkdir(parents=True)
-    _fill(asked, home)
+    import_lines(asked, home)
     name = "recall-lancedb"
     with contextlib.closing(_LanceMemory(home)) as memory:
         strange = [injected(memory, pick(off_topic(kind)), name, f"off-topic {kind}") for kind in ("far", "near")]
@@ -34,8 +34,8 @@ def ask_lancedb(asked: QuestionSet, pick: Pick, folder: Path) -> list[Series]:
         return found
 
 
-def _fill(asked: QuestionSet, home: Path) -> None:
-    """Import all lines that say something, as `memslot ltm import` does, in batches."""
+def import_lines(asked: QuestionSet, home: Path) -> None:
+    """Import all lines that say something, as `memslot ltm import` does, in batches; writes a config for it."""
     now = datetime.now(UTC).isoformat()
     texts = dict.fromkeys(plain(line) for lines in asked.files.values() for line in lines if not line.startswith("#"))
     memories = ({"id": f"m{number}", "text": text, "createdAt": now} for number, text in enumerate(texts) if text)

@@ -20,12 +20,17 @@ if TYPE_CHECKING:
     from memslot.agent.prompt import PromptSection as PromptSection
     from memslot.agent.run import AgentRun as AgentRun
     from memslot.agent.run import AsyncAgentRun as AsyncAgentRun
+    from memslot.blas import one_blas_thread as one_blas_thread
+    from memslot.cli.memory_output import print_hit as print_hit
+    from memslot.cli.memory_output import say_remarks as say_remarks
     from memslot.cli.output import print_json as print_json
     from memslot.cli.output import print_pairs as print_pairs
     from memslot.cli.output import print_table as print_table
     from memslot.cli.output import say_done as say_done
     from memslot.cli.output import say_warning as say_warning
+    from memslot.clients import wrap as wrap
     from memslot.config.json5_edit import edit_json as edit_json
+    from memslot.config.json5_edit import unset_json as unset_json
     from memslot.config.model import Config as Config
     from memslot.config.paths import Places as Places
     from memslot.config.paths import real_path as real_path
@@ -36,6 +41,8 @@ if TYPE_CHECKING:
     from memslot.config.starter import starter_memory as starter_memory
     from memslot.config.starter import without_starter as without_starter
     from memslot.diagnostics import Diagnostic as Diagnostic
+    from memslot.doctor import Finding as Finding
+    from memslot.doctor import examine as examine
     from memslot.embeddings.cache import CacheKey as CacheKey
     from memslot.embeddings.cache import EmbeddingCache as EmbeddingCache
     from memslot.embeddings.cache import MemoryCache as MemoryCache
@@ -72,25 +79,37 @@ if TYPE_CHECKING:
     from memslot.errors import VectorSizeError as VectorSizeError
     from memslot.events import AgentStart as AgentStart
     from memslot.events import ChatType as ChatType
+    from memslot.events import MemoryWritten as MemoryWritten
     from memslot.events import Message as Message
+    from memslot.events import RecalledItem as RecalledItem
     from memslot.events import RunInfo as RunInfo
     from memslot.events import Session as Session
     from memslot.events import ToolCallVerdict as ToolCallVerdict
     from memslot.hookspecs import HOST_API as HOST_API
     from memslot.hookspecs import hookimpl as hookimpl
     from memslot.host import Host as Host
+    from memslot.hosts import Hosts as Hosts
+    from memslot.hosts import config_stamp as config_stamp
     from memslot.invisible import visible as visible
+    from memslot.loopback import listen as listen
+    from memslot.memory.capabilities import CanAudit as CanAudit
     from memslot.memory.capabilities import CanForget as CanForget
     from memslot.memory.capabilities import CanKeepFiles as CanKeepFiles
     from memslot.memory.capabilities import CanList as CanList
+    from memslot.memory.capabilities import CanMap as CanMap
     from memslot.memory.capabilities import CanRead as CanRead
     from memslot.memory.capabilities import CanRefresh as CanRefresh
     from memslot.memory.capabilities import CanRemember as CanRemember
+    from memslot.memory.capabilities import CanUndo as CanUndo
+    from memslot.memory.capabilities import CanUpdate as CanUpdate
     from memslot.memory.capabilities import MemoryFiles as MemoryFiles
+    from memslot.memory.capabilities import MemoryFinding as MemoryFinding
     from memslot.memory.capabilities import MemoryItem as MemoryItem
     from memslot.memory.capabilities import MemoryPage as MemoryPage
+    from memslot.memory.capabilities import MemoryPoint as MemoryPoint
     from memslot.memory.capabilities import MemoryReceipt as MemoryReceipt
     from memslot.memory.capabilities import MemoryText as MemoryText
+    from memslot.memory.capabilities import MemoryVersion as MemoryVersion
     from memslot.memory.capabilities import capabilities_of as capabilities_of
     from memslot.memory.contract import Memory as Memory
     from memslot.memory.contract import MemoryHit as MemoryHit
@@ -98,7 +117,11 @@ if TYPE_CHECKING:
     from memslot.memory.contract import MemoryStatus as MemoryStatus
     from memslot.memory.contract import search_memory as search_memory
     from memslot.memory.fence import fence as fence
+    from memslot.memory.fence import recalled_blocks as recalled_blocks
     from memslot.memory.fence import strip_recalled as strip_recalled
+    from memslot.memory.stack import MemoryStack as MemoryStack
+    from memslot.memory.stack import StackHit as StackHit
+    from memslot.memory.stack import StackOutcome as StackOutcome
     from memslot.plugins.config_file import ConfigFile as ConfigFile
     from memslot.plugins.context import PluginContext as PluginContext
     from memslot.plugins.hints import extra_install_command as extra_install_command
@@ -107,6 +130,10 @@ if TYPE_CHECKING:
     from memslot.redaction.redact import find_secrets as find_secrets
     from memslot.redaction.redact import redact as redact
     from memslot.redaction.redact import redact_lines as redact_lines
+    from memslot.sessions.coding_agents.opencode import read_opencode as read_opencode
+    from memslot.sessions.coding_agents.readers import find_coding_agent as find_coding_agent
+    from memslot.sessions.coding_agents.readers import read_agent_export as read_agent_export
+    from memslot.sessions.coding_agents.readers import read_agent_lines as read_agent_lines
     from memslot.sessions.imports import ForeignLine as ForeignLine
     from memslot.sessions.imports import ForeignSession as ForeignSession
     from memslot.sessions.imports import ImportedSession as ImportedSession
@@ -135,18 +162,31 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "agent.compaction": ["CompactionFlush", "FlushTurn", "count_tokens", "is_silent_reply"],
-    "events": ["AgentStart", "ChatType", "Message", "RunInfo", "Session", "ToolCallVerdict"],
+    "events": [
+        "AgentStart",
+        "ChatType",
+        "MemoryWritten",
+        "Message",
+        "RecalledItem",
+        "RunInfo",
+        "Session",
+        "ToolCallVerdict",
+    ],
     "agent.messages": ["message_text"],
     "agent.prompt": ["PromptSection"],
     "agent.run": ["AgentRun", "AsyncAgentRun"],
+    "cli.memory_output": ["print_hit", "say_remarks"],
+    "blas": ["one_blas_thread"],
     "cli.output": ["print_json", "print_pairs", "print_table", "say_done", "say_warning"],
-    "config.json5_edit": ["edit_json"],
+    "config.json5_edit": ["edit_json", "unset_json"],
+    "clients": ["wrap"],
     "config.model": ["Config"],
     "config.paths": ["Places", "real_path"],
     "config.search_model": ["MemorySearch"],
     "config.section": ["Section", "Text", "setting"],
     "config.starter": ["starter_memory", "without_starter"],
     "diagnostics": ["Diagnostic"],
+    "doctor": ["Finding", "examine"],
     "embeddings.cache": ["CacheKey", "EmbeddingCache", "MemoryCache"],
     "embeddings.contract": [
         "EmbeddingProvider",
@@ -183,28 +223,40 @@ _HOMES = {
     ],
     "hookspecs": ["HOST_API", "hookimpl"],
     "host": ["Host"],
+    "hosts": ["Hosts", "config_stamp"],
+    "loopback": ["listen"],
     "memory.capabilities": [
+        "CanAudit",
         "CanForget",
         "CanKeepFiles",
         "CanList",
+        "CanMap",
         "CanRead",
         "CanRefresh",
         "CanRemember",
+        "CanUndo",
+        "CanUpdate",
         "MemoryFiles",
+        "MemoryFinding",
         "MemoryItem",
         "MemoryPage",
+        "MemoryPoint",
         "MemoryReceipt",
         "MemoryText",
+        "MemoryVersion",
         "capabilities_of",
     ],
     "memory.contract": ["Memory", "MemoryHit", "MemorySearchOutcome", "MemoryStatus", "search_memory"],
-    "memory.fence": ["fence", "strip_recalled"],
+    "memory.fence": ["fence", "recalled_blocks", "strip_recalled"],
+    "memory.stack": ["MemoryStack", "StackHit", "StackOutcome"],
     "invisible": ["visible"],
     "plugins.context": ["PluginContext"],
     "redaction.mask": ["SecretMask"],
     "redaction.redact": ["find_secrets", "redact", "redact_lines"],
     "plugins.config_file": ["ConfigFile"],
     "plugins.hints": ["extra_install_command", "install_command"],
+    "sessions.coding_agents.opencode": ["read_opencode"],
+    "sessions.coding_agents.readers": ["find_coding_agent", "read_agent_export", "read_agent_lines"],
     "sessions.imports": ["ForeignLine", "ForeignSession", "ImportedSession", "SessionImport"],
     "sessions.record": ["SessionRecord"],
     "sessions.session_files": ["read_session_file"],

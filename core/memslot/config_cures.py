@@ -1,7 +1,8 @@
-"""Commands that mend a config: each one, run as it stands, makes the finding go away."""
+"""Commands that fix a config problem, ready to run as printed."""
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -18,7 +19,7 @@ _REQUIRED = "is required"
 
 
 class Cures:
-    """Knows which file sets a key, the person's own or the project's."""
+    """Builds fix commands for the file that sets a key, the user's own or the project's."""
 
     def __init__(self, places: Places, layers: Sequence[RawConfig]) -> None:
         self._own = places.config_file
@@ -31,13 +32,17 @@ class Cures:
         return f"memslot config set {shlex.quote(key)} {shlex.quote(value)}{self._flag(key)}"
 
     def correct(self, key: str, written: str, known: Collection[str]) -> str:
-        """Set a misspelt name right, or take it out where nothing is near."""
+        """Correct a misspelt name, or unset it if nothing is close."""
         meant = nearest(written, known)
         return self.put(key, meant) if meant else self.unset(key)
 
     def choose(self, key: str, fitting: Sequence[str]) -> str:
-        """Put the nearest that fits, else the first."""
+        """Set the closest valid value, else the first."""
         written = lookup(self._deciding(key), parse_key(key))
+        if isinstance(written, list):
+            named = (each if each in fitting else nearest(each, fitting) for each in written if isinstance(each, str))
+            right = list(dict.fromkeys(each for each in named if each))
+            return self.put(key, json.dumps(right)) if right else self.unset(key)
         meant = nearest(written, fitting) if isinstance(written, str) else None
         return self.put(key, meant or fitting[0]) if fitting else self.unset(key)
 
@@ -48,7 +53,7 @@ class Cures:
         return f"edit {file}, or: {self.unset(problem.key)}"
 
     def of_load_path(self, message: str) -> str | None:
-        """For a fault of a folder in plugins.load.paths, the command that takes it off the list."""
+        """Return the command that removes a faulty folder from plugins.load.paths."""
         if not message.startswith("plugins.load.paths names "):
             return None
         paths = lookup(self._deciding("plugins.load.paths"), ("plugins", "load", "paths"))
@@ -59,12 +64,12 @@ class Cures:
 
     @staticmethod
     def without(tree: dict[str, Any], problems: Sequence[ConfigProblem]) -> dict[str, Any]:
-        """The tree without the keys that are wrong, so that the rest can be looked at."""
+        """Return the tree without its invalid keys, so that the rest can be checked."""
         rest: dict[str, Any] = copied(tree)
         paths: list[KeyPath] = []
         for problem in problems:
             path = parse_key(problem.key)
-            while path and lookup(rest, path) is MISSING:  # what is required and missing spoils what should hold it
+            while path and lookup(rest, path) is MISSING:  # a missing required key invalidates its parent
                 path = path[:-1]
             if path:
                 paths.append(path)

@@ -1,4 +1,4 @@
-"""What went wrong without stopping anything: one line each, kept for `doctor` and for the caller."""
+"""Non-fatal problems, one line each, kept for `doctor` and the caller."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ logger = logging.getLogger("memslot.plugins")
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """One event: which plugin, at which stage (a hook's name, "import", "manifest", …), and what happened."""
+    """One event: the plugin, the stage (a hook's name, "import", "manifest", …) and what happened."""
 
     plugin: str
     stage: str
@@ -32,7 +32,7 @@ class Diagnostic:
 
 
 class Diagnostics:
-    """The newest events, oldest first; safe to add to from any thread."""
+    """The most recent events, oldest first. Thread-safe."""
 
     def __init__(self) -> None:
         self._events: deque[Diagnostic] = deque(maxlen=_KEPT)
@@ -41,7 +41,7 @@ class Diagnostics:
     def add(
         self, plugin: str, stage: str, message: str, *, level: str = "error", duration_ms: float | None = None
     ) -> Diagnostic:
-        # A plugin's own exception may hold the key it was refused with.
+        # A plugin's exception may contain the rejected key.
         event = Diagnostic(plugin, stage, one_line(redact(message)), level, duration_ms)
         with self._lock:
             self._events.append(event)
@@ -57,7 +57,7 @@ class Diagnostics:
 
 
 def describe_error(error: BaseException) -> str:
-    """An exception as a sentence for a person: its type, and what it says if it says anything."""
+    """Describe an exception in one line: its type and its message, if any."""
     if isinstance(error, SystemExit):
         return f"called sys.exit({error.code!r})"
     try:

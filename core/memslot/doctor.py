@@ -1,4 +1,4 @@
-"""Looks at everything and says in plain words what is wrong and what to do."""
+"""Checks everything and says what is wrong and how to fix it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from memslot.config_cures import Cures
 from memslot.embeddings.selection import REPLACED, Selection
 from memslot.errors import ConfigError, MemslotError
 from memslot.host import Host
-from memslot.plugins.activation import NO_OWNER, Decision
+from memslot.plugins.activation import NO_OWNER, Decision, members_of
 from memslot.plugins.config_loader import load_config, parse_config, setting_problems
 from memslot.plugins.loaded_config import LoadedConfig
 from memslot.plugins.overview import decide_plugins
@@ -92,7 +92,7 @@ def _examine_host(places: Places, *, plugins_only: bool) -> Iterator[Finding]:
             if slot.error is not None:
                 fitting = [d.plugin.id for d in activation.decisions if d.plugin.kind == slot.name]
                 yield Finding("problem", slot.name, slot.error, cures.choose(f"plugins.slots.{slot.name}", fitting))
-                tree = merged(tree, {"plugins": {"slots": {slot.name: NO_OWNER}}})
+                tree = merged(tree, {"plugins": {"slots": {slot.name: list(slot.owners) or NO_OWNER}}})
         host = Host.load(tree)
     except MemslotError as error:
         yield Finding("problem", "plugins", str(error))
@@ -177,35 +177,47 @@ def _examine_spool(host: Host) -> Iterator[Finding]:
 
 
 def _examine_slot(host: Host, selection: Selection) -> Iterator[Finding]:
-    slot = host.config.plugins.slots.memory
-    if slot == NO_OWNER:  # somebody who turned memory off knows that it is off
+    members = members_of(host.config.plugins.slots.memory)
+    if not members:  # somebody who turned memory off knows that it is off
         if host.activation.slot("memory").error is None:
             yield Finding("ok", "memory", "turned off by plugins.slots.memory")
         return
-    if host.memory is None:
-        decision = next((d for d in host.activation.decisions if d.plugin.id == slot), None)
-        if decision is None or decision.code not in ("bad-config", "broken"):  # those are told with the plugins
-            action = _way_to_run(decision) if decision else "memslot plugins list"
-            yield Finding("problem", "memory", host.memory_problem or "there is no memory", action)
+    if not len(host.memories) and len(members) == 1:
+        yield from _examine_absent(host, members[0], host.memory_problem or "there is no memory")
         return
-    status = host.memory_status()
-    for problem in status.problems:
-        if selection.provider is None and selection.reason in problem:
+    absent = host.memories.absent
+    for plugin_id, status in host.memories.statuses().items():
+        if plugin_id in absent:
+            yield from _examine_absent(host, plugin_id, f"{plugin_id} does not run: {absent[plugin_id]}")
             continue
-        message, _, action = problem.partition("; run: ")
-        yield Finding("problem", "memory", f"{host.memory_owner}: {message}", action or None)
-    if status.is_healthy:
-        counts = ", ".join(f"{name}: {number}" for name, number in status.counts.items())
-        yield Finding("ok", "memory", f"{host.memory_owner} owns the slot" + (f" ({counts})" if counts else ""))
+        for problem in status.problems:
+            if selection.provider is None and selection.reason in problem:
+                continue
+            message, _, action = problem.partition("; run: ")
+            yield Finding("problem", "memory", f"{plugin_id}: {message}", action or None)
+        if status.is_healthy:
+            counts = ", ".join(f"{name}: {number}" for name, number in status.counts.items())
+            place = "owns the slot" if plugin_id == host.memory_owner else f"stands beside {host.memory_owner}"
+            yield Finding("ok", "memory", f"{plugin_id} {place}" + (f" ({counts})" if counts else ""))
 
 
-def _way_to_run(decision: Decision) -> str:
+def _examine_absent(host: Host, plugin_id: str, message: str) -> Iterator[Finding]:
+    """A memory that the slot names and that is not there."""
+    decision = next((d for d in host.activation.decisions if d.plugin.id == plugin_id), None)
+    if decision is None or decision.code not in ("bad-config", "broken"):  # those are told with the plugins
+        is_beside = len(members_of(host.config.plugins.slots.memory)) > 1
+        action = _way_to_run(decision, is_beside=is_beside) if decision else "memslot plugins list"
+        yield Finding("problem", "memory", message, action)
+
+
+def _way_to_run(decision: Decision, *, is_beside: bool = False) -> str:
     if decision.code == "plugins-off":
         is_env = "MEMSLOT_DISABLE_PLUGINS" in decision.reason
         return "unset MEMSLOT_DISABLE_PLUGINS" if is_env else "memslot config set plugins.enabled true"
     if decision.code == "not-loaded":
         return "unset MEMSLOT_LOAD_PLUGINS"
-    return f"memslot plugins enable {decision.plugin.id}"
+    beside = " --beside" if is_beside else ""
+    return f"memslot plugins enable {decision.plugin.id}{beside}"
 
 
 def _examine_provider_names(host: Host, tree: Any, cures: Cures) -> Iterator[Finding]:

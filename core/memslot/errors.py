@@ -1,28 +1,28 @@
-"""Every exception memslot raises on purpose.
+"""All exceptions that memslot raises deliberately.
 
 MemslotError
 ├── ConfigError            the config file is wrong; `.problems` lists everything at once
-├── TrustError             a project's config was asked for but nobody has trusted it
+├── TrustError             a project's config can't be used because it is not trusted
 ├── PluginError            a plugin cannot be used
-│   ├── ManifestError      its manifest is missing, broken or lies
+│   ├── ManifestError      its manifest is missing, broken or wrong
 │   ├── PluginLoadError    its code could not be imported or registered
-│   └── HookError          one of its hooks raised or ran out of time (strict mode only)
+│   └── HookError          one of its hooks raised or timed out (strict mode only)
 ├── SessionError           a conversation cannot be read, written or taken over
-├── SlotError              a slot names a plugin that is missing or of another kind
-├── NameClashError         two active plugins register one tool, command or provider name
-├── ToolError              a tool call went wrong
-│   └── ToolArgumentsError the arguments do not fit the tool's schema
+├── SlotError              a slot names a plugin that is missing or of the wrong kind
+├── NameClashError         two active plugins register the same tool, command or provider name
+├── ToolError              a tool call failed
+│   └── ToolArgumentsError the arguments don't match the tool's schema
 ├── FileBusyError          another process has held a file's lock for too long
-├── FileChangedError       a file is no longer the one that was read, and was not written
-├── EmbeddingCancelledError  somebody asked to stop before all texts were embedded
+├── FileChangedError       a file changed since it was read, and was not written
+├── EmbeddingCancelledError  embedding was cancelled before all texts were done
 └── ProviderError          an embedding provider cannot be used
-    ├── UnknownProviderError  no active plugin registers a provider of that name
-    ├── ProviderBusyError     it may work again soon: worth another try
-    ├── ProviderRefusedError  a key or a quota: another try will not help
-    │   └── VectorSizeError   its vectors have another length than its model should give
-    └── InputTooLargeError    the request is larger than it takes: worth splitting
+    ├── UnknownProviderError  no active plugin registers a provider with that name
+    ├── ProviderBusyError     a transient failure: worth a retry
+    ├── ProviderRefusedError  an auth or quota error: a retry won't help
+    │   └── VectorSizeError   its vectors don't have the model's dimensions
+    └── InputTooLargeError    the request is too large: worth splitting
 
-A message is one sentence for a person: what is wrong, why, and what to do next.
+A message is one sentence for the user: what is wrong, why, and what to do next.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class MemslotError(Exception):
-    """Base of all errors that memslot raises on purpose."""
+    """Base of all errors that memslot raises deliberately."""
 
 
 class ConfigError(MemslotError):
@@ -56,7 +56,7 @@ class PluginError(MemslotError):
 
 
 class ManifestError(PluginError):
-    """A manifest is missing, broken, or does not describe the plugin it came with; `faults` are its single mistakes."""
+    """A manifest is missing, broken, or does not describe its plugin; `faults` lists its mistakes."""
 
     def __init__(self, message: str, faults: Sequence[str] = ()) -> None:
         super().__init__(message)
@@ -68,7 +68,7 @@ class PluginLoadError(PluginError):
 
 
 class HookError(PluginError):
-    """A hook raised or ran out of time, and strict mode asked to hear of it."""
+    """A hook raised or timed out in strict mode."""
 
 
 class SessionError(MemslotError):
@@ -76,7 +76,7 @@ class SessionError(MemslotError):
 
 
 class SlotError(MemslotError):
-    """A slot names a plugin that is not installed or is of another kind."""
+    """A slot names a plugin that is not installed or is of the wrong kind."""
 
 
 class NameClashError(MemslotError):
@@ -84,23 +84,23 @@ class NameClashError(MemslotError):
 
 
 class ToolError(MemslotError):
-    """A tool call went wrong."""
+    """A tool call failed."""
 
 
 class ToolArgumentsError(ToolError):
-    """The arguments do not fit the tool's parameters."""
+    """The arguments don't match the tool's schema."""
 
 
 class FileBusyError(MemslotError):
-    """Another process has held the lock of a file for too long; nothing was written."""
+    """Another process has held a file's lock for too long; nothing was written."""
 
 
 class FileChangedError(MemslotError):
-    """A file is no longer the one that was read; nothing was written."""
+    """A file changed since it was read; nothing was written."""
 
 
 class EmbeddingCancelledError(MemslotError):
-    """Somebody asked to stop before all texts were embedded; what was finished is in the cache."""
+    """Embedding was cancelled; finished texts are in the cache."""
 
 
 class ProviderError(MemslotError):
@@ -108,25 +108,25 @@ class ProviderError(MemslotError):
 
 
 class UnknownProviderError(ProviderError):
-    """No active plugin registers an embedding provider of that name."""
+    """No active plugin registers an embedding provider with that name."""
 
 
 class ProviderBusyError(ProviderError):
-    """The provider may work again soon: too many requests, a server's fault, a lost connection."""
+    """A transient failure: rate limit, server error, lost connection."""
 
     def __init__(self, message: str, *, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.retry_after = retry_after
-        """How many seconds the provider asked to wait, if it did."""
+        """Seconds the provider asked to wait, if any."""
 
 
 class ProviderRefusedError(ProviderError):
-    """The provider will not serve this key, account or model; trying again will not help."""
+    """The provider rejects this key, account or model; a retry won't help."""
 
 
 class VectorSizeError(ProviderRefusedError):
-    """The provider returns vectors of another length than its model should give."""
+    """The provider's vectors don't have its model's dimensions."""
 
 
 class InputTooLargeError(ProviderError):
-    """The provider takes less at once; the same texts in smaller requests may work."""
+    """The request is too large; the same texts in smaller requests may work."""

@@ -1,14 +1,14 @@
-"""What lifecycle hooks are told, and what they may answer."""
+"""Arguments and results of lifecycle hooks."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 ChatType = Literal["direct", "group", "channel"]
-"""Who listens to a conversation: one person, a group, or a channel."""
+"""The audience of a conversation: one person, a group or a channel."""
 CHAT_TYPES: tuple[ChatType, ...] = get_args(ChatType)
 
 Message = Mapping[str, Any]
@@ -38,11 +38,52 @@ class RunInfo:
 
 
 @dataclass(frozen=True)
+class RecalledItem:
+    """Something a memory recalls for a prompt: plain text, how well it fits (0..1), and where it is from.
+
+    Since host API 2. `score` is on the scale of `memslot.retrieval.calibrated`, so that items of several memories can
+    be compared. The host escapes the text, fences it and says it once; each line is kept whole where the room allows.
+    """
+
+    text: str
+    score: float = 1.0
+    source: str | None = None
+    """Written before the text, such as `MEMORY.md#L3-L7`. None: the plugin's id where memories stand side by side,
+    else nothing. Empty: nothing, since the text says itself where it is from."""
+
+
+@dataclass(frozen=True)
 class AgentStart:
-    """A plugin's answer to `before_agent_start`: text for the model to see before the prompt."""
+    """A plugin's answer to `before_agent_start`: text for the model to see before the prompt.
+
+    A memory returns what it recalls as `recalled`, and the host joins it with what other memories recall. In
+    `prepend_context` a plugin has to fence text that it did not write itself.
+    """
 
     prepend_context: str = ""
     system_prompt: str = ""
+    recalled: Sequence[RecalledItem] = ()
+    """Since host API 2."""
+    recall_chars: int = 1000
+    """How long the block with the recalled items may be; of several memories the largest counts. Since host API 2."""
+
+
+WrittenBy = Literal["tool", "capture", "remember"]
+"""What caused a write: a tool call by the model, automatic capture, or a program."""
+
+
+@dataclass(frozen=True)
+class MemoryWritten:
+    """Something that a memory has just stored. Since host API 2."""
+
+    memory_id: str
+    """The plugin whose memory it is."""
+    text: str
+    """What was kept, secrets redacted."""
+    path: str = ""
+    """Where it is kept, as search and read call it; empty where the memory does not say."""
+    session: Session | None = None
+    by: WrittenBy = "tool"
 
 
 @dataclass(frozen=True)

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
     from memslot.agent.prompt import PromptSection
     from memslot.embeddings.contract import EmbeddingProviderSpec
-    from memslot.events import AgentStart, Message, RunInfo, Session, ToolCallVerdict
+    from memslot.events import AgentStart, MemoryWritten, Message, RunInfo, Session, ToolCallVerdict
     from memslot.memory.contract import Memory
     from memslot.plugins.context import PluginContext
     from memslot.tools import Tool, ToolResult
 
 PROJECT = "memslot"
-HOST_API = 1
+HOST_API = 2
 """The version of this contract; a manifest's `minHostApi` names the oldest it can live with."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -79,6 +79,9 @@ def register_prompt_sections(ctx: PluginContext) -> Iterable[PromptSection]:
     A section is left out of a run in which one of its `requires_tools` is missing. A program begins a run for a
     sub-agent with a narrow job by `host.run(…, prompt_mode="minimal")`: then only sections with `in_minimal=True`
     stay. Otherwise `prompt_mode` is "full", and all of them do.
+
+    Write the same text in every run of a conversation: providers cache a prompt from its beginning. What changes
+    belongs into `before_agent_start`, which stands at the prompt's end.
     """
     return ()
 
@@ -97,6 +100,10 @@ def before_agent_start(ctx: PluginContext, run: RunInfo, messages: Sequence[Mess
 
     All plugins' `prepend_context` parts are joined in pluggy's order; the first non-empty
     `system_prompt` wins. `messages` is the conversation so far.
+
+    Since host API 2 a memory returns what it recalls as `recalled` items, each with a score on the scale of
+    `memslot.retrieval.calibrated`. The host joins the items of all plugins: best first, the same thing once, in one
+    fence.
     """
 
 
@@ -145,3 +152,12 @@ def after_tool_call(
     duration_seconds: float,
 ) -> None:
     """A tool was called and this came back. Called in the background, in order. Since host API 1."""
+
+
+@hookspec(budget_seconds=15, in_background=True)
+def memory_written(ctx: PluginContext, written: MemoryWritten) -> None:
+    """Another plugin's memory has kept something, by a tool, by capture or for a program. Since host API 2.
+
+    Called in the background and before the `agent_end` of the run in which it was written, so that the same statement
+    need not be captured again. A memory tells of its own writes with `ctx.tell_written`; it does not hear of them.
+    """

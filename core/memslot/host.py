@@ -1,4 +1,4 @@
-"""The host: finds plugins, lets one own the memory slot, hands out tools and calls hooks."""
+"""The host: loads plugins, fills the memory slot, offers tools and calls hooks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from memslot.agent.at_exit import close_at_exit, forget
 from memslot.agent.delivery import RunEndDelivery
 from memslot.agent.hook_results import READERS
-from memslot.agent.lifecycle import END_BUDGET_SECONDS, Lifecycle
+from memslot.agent.lifecycle import Lifecycle
 from memslot.agent.prompt import PromptMode
 from memslot.agent.registries import Registries, refuse_command_clashes
 from memslot.agent.run import AgentRun, AsyncAgentRun, in_thread
@@ -24,10 +24,12 @@ from memslot.config.paths import Places
 from memslot.config.schema import with_defaults
 from memslot.config.search_model import MemorySearch
 from memslot.diagnostics import Diagnostics, describe_error
-from memslot.embeddings.selection import AUTO, NONE, ProviderRegistry, Selection, without_replaced
+from memslot.embeddings.likeness import Likeness
+from memslot.embeddings.selection import ProviderRegistry, Selection, plugins_for
 from memslot.errors import MemslotError, PluginLoadError, SlotError
-from memslot.events import ChatType, Message, RunInfo, Session
+from memslot.events import ChatType, MemoryWritten, Message, RunInfo, Session
 from memslot.memory.contract import Memory, MemoryStatus
+from memslot.memory.stack import MemoryStack
 from memslot.plugins.activation import Activation
 from memslot.plugins.context import PluginContext
 from memslot.plugins.hooks import HookRunner
@@ -69,7 +71,16 @@ class Host:
         self._tool_calls = ToolCalls(self._runner, self._registries, self.diagnostics)
         self._spool = Spool(places, agent_id, self.config.workspace(agent_id, places))
         delivery = RunEndDelivery(self._runner, self._spool, self.diagnostics)
-        self._lifecycle = Lifecycle(self._runner, self._registries, self.diagnostics, delivery)
+        likeness = Likeness(self.select_embedder)
+        self._lifecycle = Lifecycle(self._runner, self._registries, self.diagnostics, delivery, likeness)
+        self._stack = MemoryStack(
+            self._runner,
+            self.diagnostics,
+            self._registries.memories,
+            lambda: activation.slot("memory").missing(self._registries.memories, self._failed),
+            self._tell_written,
+            likeness,
+        )
         self._threads = ThreadWatch(self.diagnostics)
         self._failed: dict[str, str] = {}
         self._contexts: dict[str, PluginContext] = {}
@@ -91,8 +102,8 @@ class Host:
     ) -> Self:
         """Read the config, find the plugins and start those that should run.
 
-        `config` takes the place of the config files, `home` of ~/.memslot. Raises ConfigError, SlotError or
-        NameClashError for what a person must repair; a plugin that does not work is a diagnostic instead.
+        `config` replaces the config files, `home` replaces ~/.memslot. Raises ConfigError, SlotError or NameClashError
+        for mistakes in the config; a plugin that fails only causes a diagnostic.
         """
         env = dict(os.environ if env is None else env)
         if home is not None:
@@ -123,7 +134,7 @@ class Host:
         agent: str | None = None,
         env: Mapping[str, str],
     ) -> Self:
-        """A host that starts a plugin when something of it is needed first; the command line uses it."""
+        """Create a host that starts each plugin on first use, as the command line does."""
         agent_id = loaded.config.known_agent_id(agent)
         for slot in activation.slots:
             if slot.error is not None:
@@ -146,7 +157,7 @@ class Host:
             self._registries.fill(plugin for plugin in self.activation.running if plugin.id in self._contexts)
 
     def _start(self, plugin_ids: Collection[str]) -> None:
-        """Load plugins and register their hooks, if that has not been done."""
+        """Load plugins and register their hooks, once."""
         with self._starting:
             wanted = [self._waiting.pop(each) for each in plugin_ids if each in self._waiting]
             if not wanted:
@@ -159,19 +170,10 @@ class Host:
             self._runner.arrange(tuple(self._contexts))
 
     def _start_providers(self, settings: MemorySearch) -> None:
-        """Start the plugins that a choice of provider may need; a manifest says which providers a plugin has."""
-        if self._is_filled or settings.provider == NONE:
+        """Start the plugins that a choice of provider may need."""
+        if self._is_filled:
             return
-        running = self.activation.running
-        owners = {name: plugin.id for plugin in running for name in plugin.providers}
-        settings = without_replaced(settings, owners)
-        names = {settings.provider, settings.fallback} - {NONE}
-        if names <= owners.keys():
-            needed = [owners[name] for name in names]
-        elif settings.provider == AUTO:
-            needed = [plugin.id for plugin in running if plugin.providers or plugin.kind == "embedder"]
-        else:  # a name that no manifest tells
-            needed = [plugin.id for plugin in running]
+        needed = plugins_for(settings, self.activation.running)
         with self._starting:
             self._start(needed)
             self._registries.take_providers(each for each in needed if each in self._contexts)
@@ -193,8 +195,11 @@ class Host:
             places=self.places,
             host_config=self.config,
             select_embedder=self.select_embedder,
-            report=functools.partial(self._take_report, plugin.id),
-            find_memory=lambda: self._registries.memory if self._is_filled else self.memory,
+            report=functools.partial(self.diagnostics.add, plugin.id, level="warning"),
+            tell_written=self._tell_written,
+            # Not `memories` while plugins register: whoever starts them holds the lock.
+            find_memories=lambda: self._stack if self._is_filled or self._registries.asked_memories else self.memories,
+            query_rows=self._registries.query_rows,
         )
         try:
             hooks = self._runner.add(module, context, entry.hooks.timeout_ms if entry else None)
@@ -206,9 +211,6 @@ class Host:
             self.diagnostics.add(plugin.id, "hooks", message, level="warning")
         self._contexts[plugin.id] = context
 
-    def _take_report(self, plugin_id: str, stage: str, message: str) -> None:
-        self.diagnostics.add(plugin_id, stage, message, level="warning")
-
     @property
     def plugins(self) -> tuple[str, ...]:
         """Ids of the plugins that are running."""
@@ -216,7 +218,7 @@ class Host:
         return tuple(self._contexts)
 
     def failure(self, plugin_id: str) -> str | None:
-        """Why a plugin that should run does not, if its code could not be loaded."""
+        """Why a plugin could not be loaded, or None."""
         return self._failed.get(plugin_id)
 
     def plugin_commands(self, plugin_id: str) -> Mapping[str, click.Command]:
@@ -231,39 +233,42 @@ class Host:
     # Memory and embeddings
 
     @property
+    def memories(self) -> MemoryStack:
+        """All memories in the slot, in config order; may be empty."""
+        with self._starting:
+            if not self._is_filled and not self._closed:  # a command needs no other plugins for a search
+                self._start(owners := self.activation.slot("memory").owners)
+                self._registries.take_memories(owners)
+        return self._stack
+
+    def _tell_written(self, written: MemoryWritten) -> None:
+        self._start_all()  # any plugin may want to hear of it
+        self._lifecycle.tell_written(written)
+
+    @property
     def memory(self) -> Memory | None:
-        """The owner of the memory slot, or None; `memory_problem` then says why."""
-        self._start_all()
-        return self._registries.memory
+        """The memory that owns the slot, or None; then `memory_problem` says why."""
+        return next((memory for _, memory in self.memories), None)
 
     @property
     def memory_owner(self) -> str | None:
-        """Id of the plugin whose memory is in the slot."""
-        self._start_all()
-        return self._registries.memory_owner
+        """Id of the plugin that owns the memory slot."""
+        return next((plugin_id for plugin_id, _ in self.memories), None)
 
     @property
     def memory_problem(self) -> str | None:
         """Why there is no memory, in one sentence; None when there is one."""
         slot = self.activation.slot("memory")
-        if self.memory is not None:
-            return None
-        if slot.owner is None:
-            return slot.problem
-        failure = self._failed.get(slot.owner, "it registers no memory")
-        return f'"{slot.owner}" owns the memory slot but did not start: {failure}'
+        if len(self.memories) or not slot.owners:
+            return None if len(self.memories) else slot.problem
+        failures = self.memories.absent
+        return "; ".join(f'"{each}" owns the memory slot but did not start: {failures[each]}' for each in slot.owners)
 
     def memory_status(self) -> MemoryStatus:
-        """How the memory is, also where it cannot say so itself."""
-        if self.memory is None or self.memory_owner is None:
+        """The health of the slot's owner, even if it fails to report it; see `memories.statuses` for all."""
+        if self.memory_owner is None:
             return MemoryStatus(backend="none", problems=(self.memory_problem or "there is no memory",))
-        status, error, _ = self._runner.call_function(
-            self.memory_owner, "status", self.memory.status, budget=END_BUDGET_SECONDS
-        )
-        if isinstance(status, MemoryStatus):
-            return status
-        said = describe_error(error) if error else f"returned {type(status).__name__}, not a MemoryStatus"
-        return MemoryStatus(backend=self.memory_owner, problems=(f"its status cannot be had: {said}",))
+        return self.memories.statuses()[self.memory_owner]
 
     @property
     def embedding_providers(self) -> ProviderRegistry:
@@ -271,7 +276,7 @@ class Host:
         return self._registries.providers
 
     def select_embedder(self, settings: MemorySearch | None = None) -> Selection:
-        """Choose an embedding provider by the agent's `memorySearch` settings, or by other ones."""
+        """Select an embedding provider by the agent's `memorySearch` settings, or by those given."""
         settings = settings or self.config.memory_search(self.agent_id)
         self._start_providers(settings)
         return self._registries.providers.select(settings)
@@ -289,7 +294,7 @@ class Host:
         return self._registries.tools[name][0] if name in self._registries.tools else None
 
     def call_tool(self, name: str, args: Any = None, *, session: Session | None = None) -> ToolResult:
-        """Call a tool outside a run. Never raises for what a plugin or a model did: the result says it."""
+        """Call a tool outside a run. Errors of the plugin or the model are in the result, never raised."""
         self._make_ready()
         info = RunInfo(prompt="", session=session if session is not None else Session(self.agent_id))
         return self._tool_calls.call(info, name, args)
@@ -309,20 +314,22 @@ class Host:
         messages: Sequence[Message] = (),
         system_prompt: str = "",
         prompt_mode: PromptMode = "full",
+        recall_seconds: float | None = None,
     ) -> AgentRun:
-        """Begin a run: plugins may put context before the prompt, and hear of its end.
+        """Begin a run: plugins may add context before the prompt, and are told when it ends.
 
-        `session` is the id of the conversation it belongs to; without one the run is a conversation of its own.
+        `session` is the conversation it belongs to; without one, the run is a conversation of its own.
+        `recall_seconds` limits the time plugins have before the prompt.
         """
         self._make_ready()
         place = self._lifecycle.open_session(self.agent_id, session, chat_type)
         info = RunInfo(prompt=prompt, session=place)
         tools = self.tools(place.chat_type)
-        context, full_prompt = self._lifecycle.prepare(info, messages, system_prompt, prompt_mode, tools)
+        prepared = self._lifecycle.prepare(info, messages, system_prompt, prompt_mode, tools, recall_seconds)
         return AgentRun(
             info,
-            context=context,
-            system_prompt=full_prompt,
+            context=prepared[0],
+            system_prompt=prepared[1],
             tools=tools,
             calls=self._tool_calls,
             report_end=functools.partial(self._lifecycle.end_run, info, session is None),
@@ -333,7 +340,7 @@ class Host:
         return AsyncAgentRun(functools.partial(self.run, prompt, **arguments))
 
     def system_prompt(self, chat_type: ChatType = "direct") -> str:
-        """The sections that plugins add to a system prompt, for callers that have no run to begin."""
+        """The sections that plugins add to a system prompt, for callers without a run."""
         self._make_ready()
         info = RunInfo(prompt="", session=Session(self.agent_id, chat_type=chat_type))
         return self._lifecycle.write_prompt(info, "", "full", self.tools(chat_type))
@@ -344,11 +351,11 @@ class Host:
         self._runner.call("before_compaction", session=session, messages=tuple(messages), tokens=tokens)
 
     def end_session(self, session: str | Session) -> None:
-        """Tell plugins that a conversation is over; what they still do for its runs comes first."""
+        """Tell plugins that a conversation is over, once they have finished with its runs."""
         self._lifecycle.end_session(session if isinstance(session, str) else session.id)
 
     def undelivered_runs(self) -> Sequence[Path]:
-        """Finished runs that were set aside because plugins could not be told of them; `memslot doctor` names them."""
+        """Finished runs that could not be delivered to plugins; `memslot doctor` lists them."""
         return self._spool.given_up()
 
     # Closing
@@ -359,7 +366,7 @@ class Host:
         self._start_all()
 
     def close(self) -> None:
-        """Wait for background work, end open conversations, let the memory go. Calling it twice is fine."""
+        """Finish background work, end open conversations and close the memories. Idempotent."""
         with self._lock:
             if self._closed:
                 return
@@ -368,16 +375,8 @@ class Host:
         try:
             self._lifecycle.close()
         finally:  # in strict mode a plugin's last word may raise
-            self._close_memory()
+            self._stack.close()
             self._runner.close()
-
-    def _close_memory(self) -> None:
-        memory, owner = self._registries.memory, self._registries.memory_owner
-        if memory is None or owner is None:
-            return
-        _, error, seconds = self._runner.call_function(owner, "close", memory.close, budget=END_BUDGET_SECONDS)
-        if error is not None:
-            self.diagnostics.add(owner, "close", describe_error(error), duration_ms=seconds * 1000)
 
     async def aclose(self) -> None:
         """The async twin of close."""

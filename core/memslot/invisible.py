@@ -1,4 +1,4 @@
-"""Takes out characters that a person cannot see and a model reads all the same."""
+"""Removal of characters that humans can't see but models read."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def _pattern() -> re.Pattern[str]:
 
 
 def visible(text: str) -> str:
-    """The text without control, format, tag and other invisible characters; joiners stay where a script needs them."""
+    """Remove control, format, tag and other invisible characters; joiners stay where a script needs them."""
     if text.isprintable() and text.isascii():
         return text
     return _pattern().sub(_replaced, text)
 
 
 def visible_data(data: Any) -> Any:
-    """The same for every text in JSON data."""
+    """Apply `visible` to every string in JSON data."""
     if isinstance(data, str):
         return visible(data)
     if isinstance(data, dict):
@@ -46,7 +46,7 @@ def visible_data(data: Any) -> Any:
 
 
 def escape_invisible(text: str) -> str:
-    r"""JSON text in which every such character is written as \uXXXX."""
+    r"""Escape every such character in a JSON text as \uXXXX."""
     return _pattern().sub(_escaped, text)
 
 

@@ -1,4 +1,4 @@
-"""Text that somebody else wrote, made fit for a line of ours."""
+"""Sanitizing of untrusted text for output."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from typing import Any
 
 
 def one_line(text: str, limit: int = 500) -> str:
-    """Fold a message into one printable line."""
+    """Collapse a message into one printable line."""
     folded = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return folded if len(folded) <= limit else folded[: limit - 1] + "…"
 
 
 def clean_lines(text: str) -> str:
-    """The same for several lines."""
+    """Replace unprintable characters, keeping line breaks."""
     return "\n".join("".join(c if c.isprintable() else " " for c in line) for line in text.splitlines())
 
 
 def json_text(data: Any, encoding: str | None) -> str:
-    """One JSON document for a stream; what it cannot show, and what could move its cursor, in escapes."""
+    """Format a JSON document for a stream; characters it can't encode, control and invisible ones are escaped."""
     import json
 
     from memslot.invisible import escape_invisible

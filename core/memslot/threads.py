@@ -1,4 +1,4 @@
-"""Calls that may hang, made in daemon threads: Python cannot stop a thread, but it can stop waiting for one."""
+"""Calls with a time-out, in daemon threads: a thread can't be killed, but the caller can stop waiting."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 Value = TypeVar("Value")
-_LOOK_SECONDS = 0.1
-"""How often a wait asks its `check`."""
+_CHECK_SECONDS = 0.1
+"""How often a waiting caller calls its `check`."""
 
 
 _FINISHING = ("memslot-sync", "memslot embedding")
-"""How the names of threads begin that end by themselves once their host is closed."""
+"""Name prefixes of threads that end by themselves once their host is closed."""
 
 
 def wait_for_threads(seconds: float) -> None:
-    """Give our threads a moment to end, or to come back from a call.
+    """Wait briefly for our threads to end or become idle.
 
-    A daemon thread that Python ends inside native code, such as while it imports numpy, can take the process down.
+    A daemon thread killed at exit inside native code, such as an import of numpy, can crash the process.
     """
     until = time.monotonic() + seconds
     for thread in threading.enumerate():
@@ -33,13 +33,13 @@ def wait_for_threads(seconds: float) -> None:
 
 
 class StillRunningError(Exception):
-    """An earlier call has not come back, so this one was not begun."""
+    """An earlier call is still running, so this one was not started."""
 
 
 def start_thread(work: Callable[[], Any], name: str) -> None:
-    """Run something in a daemon thread; raises RuntimeError where there can be no more threads.
+    """Run a function in a daemon thread. Raises RuntimeError if no thread can be started.
 
-    Python 3.12.0 and 3.12.1 start none once the program's last line has run: there the work is done at once.
+    Python 3.12.0 and 3.12.1 refuse new threads during shutdown: there it runs synchronously.
     """
     try:
         threading.Thread(target=work, name=name, daemon=True).start()
@@ -50,13 +50,13 @@ def start_thread(work: Callable[[], Any], name: str) -> None:
 
 
 class _Threads:
-    """Daemon threads that wait a while for the next call: a search should not pay for a new one each time."""
+    """A pool of daemon threads, so a search doesn't pay for a new thread each time."""
 
-    _PATIENCE_SECONDS = 5.0
+    _IDLE_SECONDS = 5.0
 
     def __init__(self) -> None:
         self.forget()
-        if hasattr(os, "register_at_fork"):  # a child process has none of its parent's threads
+        if hasattr(os, "register_at_fork"):  # threads don't survive a fork
             os.register_at_fork(after_in_child=self.forget)
 
     def forget(self) -> None:
@@ -65,7 +65,7 @@ class _Threads:
         self._at_work: set[int] = set()
 
     def are_idle(self) -> bool:
-        """Whether no call is under way."""
+        """Whether no call is running."""
         return not self._at_work
 
     def run(self, work: Callable[[], None]) -> None:
@@ -74,10 +74,10 @@ class _Threads:
         if waiting is not None:
             waiting.put(work)
         else:
-            asking = threading.get_ident()
-            start_thread(lambda: self._serve(work, asking), "memslot call")
+            caller = threading.get_ident()
+            start_thread(lambda: self._serve(work, caller), "memslot call")
 
-    def _serve(self, work: Callable[[], None], asking: int) -> None:
+    def _serve(self, work: Callable[[], None], caller: int) -> None:
         calls: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         while True:
             self._at_work.add(threading.get_ident())
@@ -85,27 +85,27 @@ class _Threads:
                 work()
             finally:
                 self._at_work.discard(threading.get_ident())
-            if threading.get_ident() == asking:  # at the end of a program some Pythons start no thread
+            if threading.get_ident() == caller:  # run synchronously by start_thread during shutdown
                 return
             with self._lock:
                 self._idle.append(calls)
             try:
-                work = calls.get(timeout=self._PATIENCE_SECONDS)
+                work = calls.get(timeout=self._IDLE_SECONDS)
             except queue.Empty:
                 with self._lock:
                     if calls in self._idle:
                         self._idle.remove(calls)
                         return
-                work = calls.get()  # it was chosen just now
+                work = calls.get()  # a call was assigned just now
 
 
 _threads = _Threads()
 
 
 def call_within(seconds: float, function: Callable[[], Value], check: Callable[[], None] | None = None) -> Value:
-    """Call in a daemon thread and give what it gives; raises TimeoutError when it takes longer.
+    """Call a function in a daemon thread and return its result. Raises TimeoutError if it takes longer.
 
-    `check` is called about ten times a second and ends the wait by raising. The call itself is left behind.
+    `check` is called about ten times a second and may raise to end the wait. An abandoned call keeps running.
     """
     done = threading.Event()
     values: list[Value] = []
@@ -114,7 +114,7 @@ def call_within(seconds: float, function: Callable[[], Value], check: Callable[[
     def work() -> None:
         try:
             values.append(function())
-        except BaseException as error:  # even sys.exit, which would end nothing but this thread
+        except BaseException as error:  # even SystemExit, which would only end this thread
             errors.append(error)
         finally:
             done.set()
@@ -122,7 +122,7 @@ def call_within(seconds: float, function: Callable[[], Value], check: Callable[[
     context = contextvars.copy_context()
     _threads.run(lambda: context.run(work))
     until = time.monotonic() + seconds
-    while not done.wait(max(0.0, min(_LOOK_SECONDS, until - time.monotonic()))):
+    while not done.wait(max(0.0, min(_CHECK_SECONDS, until - time.monotonic()))):
         if check is not None:
             check()
         if time.monotonic() >= until and not done.is_set():
@@ -133,18 +133,15 @@ def call_within(seconds: float, function: Callable[[], Value], check: Callable[[
 
 
 class SingleFlight(Generic[Value]):
-    """Waits for a call no longer than it may, and begins no second one while the first is out.
-
-    Whatever hangs is waited for once; the calls after it are refused at once until it is back.
-    """
+    """Calls with a time-out, one at a time: while a timed-out call is still running, new ones fail at once."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._lock = threading.Lock()
-        self._out: threading.Event | None = None
+        self._running: threading.Event | None = None
 
     def call(self, seconds: float, function: Callable[[], Value]) -> Value:
-        """What the function gives; raises TimeoutError when it takes longer, StillRunningError while one is out."""
+        """Return the function's result. Raises TimeoutError, or StillRunningError while an earlier call runs."""
         done = threading.Event()
 
         def work() -> Value:
@@ -154,14 +151,14 @@ class SingleFlight(Generic[Value]):
                 done.set()
 
         with self._lock:
-            if self._out is not None and not self._out.is_set():
+            if self._running is not None and not self._running.is_set():
                 raise StillRunningError(self._name)
-            self._out = None
+            self._running = None
         try:
             return call_within(seconds, work)
         except TimeoutError:
             if done.is_set():  # the function's own TimeoutError
                 raise
             with self._lock:
-                self._out = done
+                self._running = done
             raise TimeoutError(f"{self._name} took longer than {seconds:g} s") from None

@@ -32,14 +32,14 @@ _LONGEST_REFUSAL = 1000
 
 @dataclass(frozen=True)
 class ToolCall:
-    """Who is calling: handed to a tool's `execute` as the second argument if it takes two."""
+    """The caller: passed to a tool's `execute` as the second argument if it takes two."""
 
     session: Session
 
 
 @dataclass(frozen=True)
 class ToolResult:
-    """What came back: `text` is for the model, `data` the same as plain JSON data if it was not cut."""
+    """A tool's result: `text` is for the model; `data` is the same as JSON data, unless truncated."""
 
     text: str
     data: Any = None
@@ -120,7 +120,7 @@ class Tool:
         return dict(args)
 
     def parse_arguments(self, args: Any) -> Any:
-        """Give what `execute` wants, or raise a ToolArgumentsError that a model can act on."""
+        """Return what `execute` expects, or raise a ToolArgumentsError that a model can act on."""
         plain = self.read_arguments(args)
         try:
             if _is_model(self.parameters):

@@ -36,6 +36,21 @@ BROKEN: dict[str, tuple[dict[str, Any], int]] = {
     ),
     "unknown slot owner": ({"plugins": {"slots": {"memory": "memory-cor"}}}, 1),
     "slot owner of another kind": ({"plugins": {"slots": {"memory": "embed-openai"}}}, 1),
+    "misspelt memory of several": ({"plugins": {"slots": {"memory": ["memory-core", "memory-lancdb"]}}}, 1),
+    "memory of several that is denied": (
+        {"plugins": {"slots": {"memory": ["memory-lancedb", "memory-core"]}, "deny": ["memory-lancedb"]}},
+        1,
+    ),
+    "no memory beside another": ({"plugins": {"slots": {"memory": ["memory-core", "none"]}}}, 1),
+    "all of several denied": (
+        {
+            "plugins": {
+                "slots": {"memory": ["memory-core", "memory-lancedb"]},
+                "deny": ["memory-lancedb", "memory-core"],
+            }
+        },
+        2,
+    ),
     "slot owner that is denied": ({"plugins": {"deny": ["memory-core"]}}, 1),
     "all plugins off": ({"plugins": {"enabled": False}}, 1),
     "setting that a plugin does not have": ({"plugins": {"entries": {"memory-core": {"config": {"x": 1, "y": 2}}}}}, 2),

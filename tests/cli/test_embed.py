@@ -95,7 +95,7 @@ def test_a_provider_that_cannot_be_used_leaves_keywords(embed: Any) -> None:
     embed.write_config({"plugins": {"slots": {"memory": "none"}}, "memory": {"search": {"provider": "gone"}}})
     shown = embed.ok("embed", "providers", MEMSLOT_DISABLE_PLUGINS="1")
     assert "none is used: search goes by keywords only" in shown
-    assert 'there is no embedding provider "gone"' in shown
+    assert 'unknown embedding provider "gone"' in shown
 
 
 def test_probe_makes_one_call_and_says_how_long_it_took(embed: Any) -> None:
@@ -125,7 +125,7 @@ def test_probe_gives_the_exact_reason_and_ends_with_1(embed: Any) -> None:
 def test_a_name_that_no_active_provider_has_is_a_usage_error(embed: Any, command: list[str]) -> None:
     done = embed("embed", *command, "--provider", "hasing")
     assert done.returncode == 2
-    assert '"hasing" is no active provider; the active ones are: hashing, keyless, refused' in done.stderr
+    assert 'unknown or inactive provider "hasing"; active: hashing, keyless, refused' in done.stderr
 
 
 def test_text_prints_the_vector(embed: Any) -> None:

@@ -30,7 +30,8 @@ def test_list_shows_every_plugin_with_a_reason(memslot) -> None:
     listed = memslot.json("plugins", "list")
     assert {plugin["id"] for plugin in listed["plugins"]} >= ALL_INSTALLED
     assert all(plugin["reason"] for plugin in listed["plugins"])
-    assert listed["slots"]["memory"] == {"owner": "memory-core", "error": None, "problem": None}
+    slot = {"owner": "memory-core", "owners": ["memory-core"], "error": None, "problem": None}
+    assert listed["slots"]["memory"] == slot
     assert find(memslot, "memory-core")["provides"]["tools"] == ["memory_search", "memory_get", "memory_write"]
     words = memslot.ok("plugins", "list")
     assert all(plugin_id in words for plugin_id in ALL_INSTALLED)
@@ -148,6 +149,101 @@ def test_disable_of_the_slots_owner_says_that_the_slot_is_empty(memslot) -> None
     assert done.returncode == 0
     assert "it owned the memory slot" in done.stderr
     assert memslot.json("run", "hello")["memory"] is None
+
+
+WITH_COMMENTS = """\
+{
+  plugins: {
+    load: LOAD,
+    slots: {
+      // what was written, then the books
+      memory: [
+        "memory-core", // the notes
+      ],
+    },
+  },
+}
+"""
+
+
+def test_enable_beside_adds_a_memory_and_keeps_comments(memslot) -> None:
+    memslot.add_plugin("shelf")
+    memslot.write_config(WITH_COMMENTS.replace("LOAD", json.dumps(memslot.load)))
+    said = memslot.ok("plugins", "enable", "shelf", "--beside")
+    assert "shelf is in the memory slot beside memory-core" in said
+    assert memslot.json("config", "get", "plugins.slots.memory") == ["memory-core", "shelf"]
+    text = memslot.config.read_text()
+    assert "// what was written, then the books" in text
+    assert '"memory-core", // the notes' in text
+    assert find(memslot, "shelf")["reason"] == "in the memory slot beside memory-core"
+    shown = memslot.json("plugins", "list")["slots"]["memory"]
+    assert (shown["owner"], shown["owners"]) == ("memory-core", ["memory-core", "shelf"])
+    ran = memslot.json("run", "hello")
+    assert (ran["memory"], ran["memories"]) == ("memory-core", ["memory-core", "shelf"])
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (None, ["memory-core", "shelf"]),
+        ("memory-core", ["memory-core", "shelf"]),
+        ("none", "shelf"),
+        ("shelf", "shelf"),
+        (["shelf", "memory-core"], ["shelf", "memory-core"]),
+    ],
+)
+def test_enable_beside_leaves_those_that_are_there(memslot, before: Any, after: Any) -> None:
+    memslot.add_plugin("shelf")
+    slots = {"slots": {"memory": before}} if before else {}
+    memslot.write_config({"plugins": {"load": memslot.load, **slots}})
+    memslot.ok("plugins", "enable", "shelf", "--beside")
+    assert memslot.json("config", "get", "plugins.slots.memory") == after
+
+
+def test_enable_alone_replaces_the_list(memslot) -> None:
+    memslot.add_plugin("shelf")
+    memslot.write_config({"plugins": {"load": memslot.load, "slots": {"memory": ["memory-core", "shelf"]}}})
+    assert "the memory slot moved from memory-core, shelf to shelf" in memslot.ok("plugins", "enable", "shelf")
+    assert memslot.json("config", "get", "plugins.slots.memory") == "shelf"
+
+
+def test_enable_beside_is_for_memories(memslot) -> None:
+    done = memslot("plugins", "enable", "embed-openai", "--beside")
+    assert done.returncode == 2
+    assert "--beside is for memory plugins; embed-openai is of kind embedder" in done.stderr
+
+
+def test_disable_takes_a_memory_out_of_the_list_and_says_so(memslot) -> None:
+    memslot.add_plugin("shelf")
+    memslot.write_config({"plugins": {"load": memslot.load, "slots": {"memory": ["shelf", "memory-core"]}}})
+    said = memslot.ok("plugins", "disable", "shelf")
+    assert "it is taken out of the memory slot, which leaves memory-core" in said
+    assert memslot.json("config", "get", "plugins.slots.memory") == ["memory-core"]
+    assert memslot.json("run", "hello")["memory"] == "memory-core"
+
+
+def test_a_list_in_toml_is_edited_as_well(memslot) -> None:
+    memslot.add_plugin("shelf")
+    paths = json.dumps(memslot.load["paths"])
+    file = memslot.config.with_suffix(".toml")
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(f'[plugins.load]\npaths = {paths}\n[plugins.slots]\nmemory = ["memory-core"] # notes\n')
+    memslot.ok("plugins", "enable", "shelf", "--beside")
+    assert memslot.json("config", "get", "plugins.slots.memory") == ["memory-core", "shelf"]
+    memslot.ok("plugins", "disable", "memory-core")
+    assert memslot.json("config", "get", "plugins.slots.memory") == ["shelf"]
+    assert "# notes" in file.read_text()
+
+
+def test_a_member_that_may_not_run_is_named_and_the_others_do(memslot) -> None:
+    memslot.add_plugin("shelf")
+    slots = {"memory": ["shelf", "memory-core"]}
+    memslot.write_config({"plugins": {"load": memslot.load, "slots": slots, "deny": ["shelf"]}})
+    done = memslot("plugins", "list")
+    assert 'memory slot: "shelf" is in the memory slot but does not run: plugins.deny names it' in done.stderr
+    done = memslot("run", "hello", "--json")
+    assert json.loads(done.stdout)["memory"] == "memory-core"
+    assert "shelf: it does not run: plugins.deny names it" in done.stderr
 
 
 def test_enable_of_a_plugin_that_cannot_run_fails_and_says_why(memslot) -> None:

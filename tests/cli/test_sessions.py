@@ -111,11 +111,11 @@ def test_half_an_export_is_not_left_behind(memslot: Any, store: SessionStore) ->
 
 def test_conversations_of_other_programs_are_imported_once(memslot: Any) -> None:
     tried = memslot.ok("sessions", "import", str(SAMPLES), "--dry-run")
-    assert "would import 4 conversations" in tried
+    assert "would import 7 conversations" in tried
     assert memslot.json("sessions", "list")["total"] == 0
     done = memslot.json("sessions", "import", str(SAMPLES))
-    assert sorted(each["state"] for each in done["sessions"]) == ["empty", "new", "new", "new", "new"]
-    assert "imported 0 conversations and 0 continuations; 4 were here already" in memslot.ok(
+    assert sorted(each["state"] for each in done["sessions"]) == ["empty", *["new"] * 7]
+    assert "imported 0 conversations and 0 continuations; 7 were here already" in memslot.ok(
         "sessions", "import", str(SAMPLES)
     )
     assert {each["channel"] for each in memslot.json("sessions", "list")["sessions"]} == {
@@ -123,6 +123,9 @@ def test_conversations_of_other_programs_are_imported_once(memslot: Any) -> None
         "codex",
         "openclaw",
         "chatgpt",
+        "gemini",
+        "opencode",
+        "qwen",
     }
 
 

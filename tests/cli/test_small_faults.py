@@ -39,9 +39,9 @@ def test_the_first_run_recalls_no_untouched_template(memslot: Any) -> None:
 
 
 def test_a_command_of_a_plugin_is_named_where_somebody_leaves_its_group_out(memslot: Any) -> None:
-    done = memslot("search", "foo")
+    done = memslot("index")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "Did you mean 'memslot memory search'?" in done.stderr
+    assert "Did you mean 'memslot memory index'?" in done.stderr
 
 
 def test_a_misspelt_key_is_told_with_the_likely_one(memslot: Any) -> None:

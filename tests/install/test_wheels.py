@@ -26,6 +26,7 @@ SOURCES = {
     "memslot-embed-providers": ROOT / "plugins" / "embed_providers",
     "memslot-mcp-server": ROOT / "plugins" / "mcp_server",
     "memslot-chat": ROOT / "plugins" / "chat",
+    "memslot-inspector": ROOT / "plugins" / "inspector",
     "memslot-importers": ROOT / "plugins" / "importers",
     "memslot-anthropic-memory": ROOT / "plugins" / "anthropic_memory",
     "memslot-adapters": ROOT / "plugins" / "adapters",
@@ -37,6 +38,7 @@ PACKAGES = {
     "memslot-embed-providers": "memslot_embed_providers",
     "memslot-mcp-server": "memslot_mcp_server",
     "memslot-chat": "memslot_chat",
+    "memslot-inspector": "memslot_inspector",
     "memslot-importers": "memslot_importers",
     "memslot-anthropic-memory": "memslot_anthropic_memory",
     "memslot-adapters": "memslot_adapters",
@@ -92,7 +94,7 @@ def metadata_of(wheel: Path) -> Any:
 
 def test_dist_has_a_wheel_and_an_sdist_of_each_distribution(dist: Path, wheels: dict[str, Path]) -> None:
     sdists = {f"{name.replace('-', '_')}-{__version__}.tar.gz" for name in SOURCES}
-    assert {path.name for path in dist.iterdir()} == {path.name for path in wheels.values()} | sdists
+    assert {path.name for path in dist.iterdir()} == {path.name for path in wheels.values()} | sdists | {"clients"}
 
 
 def test_the_root_wheel_has_no_code(wheels: dict[str, Path]) -> None:
@@ -288,9 +290,10 @@ def test_the_openai_extra_gives_its_plugins_and_a_working_run(openai: Environmen
     assert_a_run_works(openai)
 
 
-def test_the_openai_extra_brings_the_openai_package_and_not_lancedb(openai: Environment) -> None:
-    succeed(openai.python, "-c", "import openai", cwd=openai.folder)
-    assert run(openai.python, "-c", "import lancedb", cwd=openai.folder).returncode != 0
+def test_the_openai_extra_brings_an_http_client_and_neither_sdk_nor_lancedb(openai: Environment) -> None:
+    succeed(openai.python, "-c", "import httpx2", cwd=openai.folder)
+    for package in ("openai", "lancedb"):
+        assert run(openai.python, "-c", f"import {package}", cwd=openai.folder).returncode != 0
 
 
 def test_a_command_whose_plugin_is_missing_says_which_extra_brings_it(openai: Environment) -> None:

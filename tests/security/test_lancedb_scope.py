@@ -78,13 +78,13 @@ def test_captures_stay_in_the_workspace_also_those_from_the_spool(tmp_path: Path
         run.finish([{"role": "user", "content": "Remember that my desk number is walrus 8152."}])
     with load(home, second, "workspace") as host:
         told = ltm(host, "list", "--json")
-        assert "8152" in told
-        assert "4711" not in told, "the other workspace's entry is not taken up here"
+        assert "walrus" in told
+        assert "osprey" not in told, "the other workspace's entry is not taken up here"
     with load(home, first, "workspace", autoCapture=True) as host, host.run("hello there") as run:
         run.finish([{"role": "user", "content": "hello there"}])
     with load(home, first, "workspace") as host:
         told = ltm(host, "list", "--json")
-        assert "4711" in told
-        assert "8152" not in told
+        assert "osprey" in told
+        assert "walrus" not in told
     with load(home, first) as host:
-        assert "4711" not in ltm(host, "list", "--json"), "nor is it the agent's as a whole"
+        assert "osprey" not in ltm(host, "list", "--json"), "nor is it the agent's as a whole"

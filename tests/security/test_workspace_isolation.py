@@ -248,7 +248,7 @@ def test_a_conversation_is_not_continued_in_another_workspace(load: Load, tmp_pa
     there = SessionStore.of_agent(other.places, "main", tmp_path / "b")
     assert there.ids() == []
     for refused in (lambda: there.read("plans"), lambda: talk(other, "plans", "hello"), lambda: there.delete("plans")):
-        with pytest.raises(SessionError, match=r"was held in the workspace .*/a"):
+        with pytest.raises(SessionError, match=r"belongs to the workspace .*/a"):
             refused()
     assert SessionStore.of_agent(one.places, "main").ids() == ["plans"], "the person sees all"
 
@@ -264,7 +264,7 @@ def command(host: Host, *arguments: str) -> str:
 
 async def _mcp(host: Host) -> str:
     from mcp.client import Client
-    from memslot_mcp_server.server.hosts import Hosts
+    from memslot import Hosts
     from memslot_mcp_server.server.mcp_server import MemslotServer
     from memslot_mcp_server.server.workers import Workers
 

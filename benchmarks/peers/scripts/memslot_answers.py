@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
-
-os.environ["OPENBLAS_NUM_THREADS"] = "1"  # as memslot's own commands, `memslot mcp` included, set it
 
 from memslot import Host
 from plain_store import answer

@@ -1,4 +1,4 @@
-"""Hosts that nobody closed are closed when Python ends, so that nothing they were told is lost."""
+"""Closes hosts at interpreter exit that were not closed before, so that no queued work is lost."""
 
 from __future__ import annotations
 

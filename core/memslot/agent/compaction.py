@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from memslot.config.paths import Places
 
 NO_REPLY = "NO_REPLY"
-"""What an agent answers when the person should hear nothing."""
+"""The reply of an agent that has nothing to say to the user."""
 _ALONE = re.compile(rf"[\s\W_]*?{NO_REPLY}[\s\W_]*")
 _FIRST = re.compile(rf"[\s*_]*{NO_REPLY}(?!\w)")
 _LAST = re.compile(rf"(?:^|\s)[*_]*{NO_REPLY}[\s*_.!]*\Z")
 _TOKENS_PER_MESSAGE = 4
 _TOKENS_PER_PICTURE = 1_000
-"""About what pictures cost: models count them by their size, not by the length of their encoding."""
+"""Approximate tokens of an image: models count them by size, not by the length of the encoding."""
 
 
 def is_silent_reply(text: str) -> bool:
@@ -40,7 +40,7 @@ def is_silent_reply(text: str) -> bool:
 
 
 def count_tokens(messages: Iterable[Message], system_prompt: str = "") -> int:
-    """About how many tokens a conversation takes, where the model's own count is not at hand."""
+    """Estimate the tokens of a conversation, for when the model's own count is not available."""
     return estimate_tokens(system_prompt) + sum(_TOKENS_PER_MESSAGE + _tokens_of(dict(each)) for each in messages)
 
 

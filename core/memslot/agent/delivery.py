@@ -1,4 +1,4 @@
-"""Tells plugins that a run has ended: now, or after a host that was killed."""
+"""Delivers `agent_end` to plugins, also for runs that a killed host left in the spool."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from memslot.threads import start_thread
 HOOK = "agent_end"
 _POLL_SECONDS = 0.2
 DURABLE_SECONDS = 30.0
-"""Where a run cannot be spooled, `deliver` waits so long for plugins."""
+"""How long `deliver` waits for plugins if a run cannot be spooled."""
 
 
 class RunEndDelivery:

@@ -1,19 +1,24 @@
-"""Conversations and runs: opens them, gathers what plugins put before a prompt, and ends them."""
+"""Sessions and runs: opens and ends them, and collects what plugins add before a prompt."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from memslot.agent.delivery import RunEndDelivery
 from memslot.agent.messages import plain_messages
-from memslot.agent.prompt import PromptMode, PromptSection, join_prompt
+from memslot.agent.prompt import PromptMode, PromptSection, join_prompt, join_sections
 from memslot.agent.registries import Registries
 from memslot.diagnostics import Diagnostics, describe_error
-from memslot.events import CHAT_TYPES, AgentStart, ChatType, Message, RunInfo, Session
+from memslot.embeddings.likeness import Likeness
+from memslot.events import CHAT_TYPES, AgentStart, ChatType, MemoryWritten, Message, RunInfo, Session
+from memslot.memory.fence import strip_recalled
+from memslot.memory.recall import join_recalled
 from memslot.plugins.hooks import HookRunner
+from memslot.redaction.redact import redact
 from memslot.tools import Tool
 
 END_BUDGET_SECONDS = 30.0
@@ -23,17 +28,23 @@ class Lifecycle:
     """The sessions this host has seen, and the hooks around them."""
 
     def __init__(
-        self, runner: HookRunner, registries: Registries, diagnostics: Diagnostics, delivery: RunEndDelivery
+        self,
+        runner: HookRunner,
+        registries: Registries,
+        diagnostics: Diagnostics,
+        delivery: RunEndDelivery,
+        likeness: Likeness,
     ) -> None:
         self._runner = runner
         self._delivery = delivery
+        self._likeness = likeness
         self._registries = registries
         self._diagnostics = diagnostics
         self._open: dict[str, Session] = {}
         self._lock = threading.Lock()
 
     def open_session(self, agent_id: str, session: str | Session | None, chat_type: ChatType) -> Session:
-        """The session meant; plugins hear of one that this host has not seen before."""
+        """Return the session; plugins are told if this host has not seen it before."""
         if chat_type not in CHAT_TYPES:
             raise ValueError(f"chat_type is one of {', '.join(CHAT_TYPES)}, not {chat_type!r}")
         if session is None:
@@ -56,24 +67,33 @@ class Lifecycle:
         base_prompt: str,
         mode: PromptMode,
         tools: Sequence[Tool],
+        recall_seconds: float | None = None,
     ) -> tuple[str, str]:
         """Ask plugins what belongs before a prompt: (context, system prompt)."""
         plain = self._read_messages(messages, "before_agent_start")
-        answers = self._runner.call("before_agent_start", run=info, messages=plain)
+        answers = self._runner.call("before_agent_start", at_most=recall_seconds, run=info, messages=plain)
         starts: list[AgentStart] = [answer.value for answer in answers]
-        context = "\n\n".join(start.prepend_context.strip() for start in starts if start.prepend_context.strip())
+        side_by_side = len(self._registries.memories) > 1
+        by_plugin = _by_plugin((answer.plugin, answer.value) for answer in answers)
+        recalled = join_recalled(by_plugin, side_by_side=side_by_side, cosine=self._likeness)
+        parts = []
+        for start in starts:
+            if start.recalled:  # the block stands where the first plugin that recalls something would put it
+                parts.append(recalled)
+                recalled = ""
+            parts.append(start.prepend_context.strip())
         base = next((start.system_prompt for start in starts if start.system_prompt.strip()), base_prompt)
-        return context, self.write_prompt(info, base, mode, tools)
+        return "\n\n".join(filter(None, parts)), self.write_prompt(info, base, mode, tools)
 
     def write_prompt(self, info: RunInfo, base_prompt: str, mode: PromptMode, tools: Sequence[Tool]) -> str:
         """The base prompt with the sections of plugins that apply."""
         names = {tool.name for tool in tools}
-        sections = [
-            (section.heading, self._write(plugin_id, section, info))
+        written = [
+            (plugin_id, section, self._write(plugin_id, section, info))
             for plugin_id, section in self._registries.sections
             if section.applies(mode, names)
         ]
-        return join_prompt(base_prompt, sections)
+        return join_prompt(base_prompt, join_sections(written, self._registries.memories))
 
     def _read_messages(self, messages: Sequence[Message], stage: str) -> tuple[Message, ...]:
         plain, unread = plain_messages(messages)
@@ -83,7 +103,7 @@ class Lifecycle:
         return plain
 
     def _write(self, plugin_id: str, section: PromptSection, info: RunInfo) -> str:
-        """A section's text; nothing where the plugin fails to write it."""
+        """Return a section's text; empty if the plugin fails."""
         text: Any = section.text
         if not callable(text):
             return str(text)
@@ -97,6 +117,13 @@ class Lifecycle:
         stage = f"prompt section {section.heading!r}"
         self._diagnostics.add(plugin_id, stage, said, duration_ms=seconds * 1000)
         return ""
+
+    def tell_written(self, written: MemoryWritten) -> None:
+        """Tell the other plugins what a memory has kept."""
+        others = [each for each in self._runner.implementers("memory_written") if each != written.memory_id]
+        if others:
+            clean = replace(written, text=redact(strip_recalled(written.text)))
+            self._runner.call("memory_written", only=others, written=clean)
 
     def end_run(
         self,
@@ -129,3 +156,14 @@ class Lifecycle:
         self._delivery.finish(END_BUDGET_SECONDS)
         self._runner.drain(max(0.0, deadline - time.monotonic()))
         self._delivery.close()
+
+
+def _by_plugin(starts: Iterable[tuple[str, AgentStart]]) -> dict[str, AgentStart]:
+    """What each plugin recalls; one that implements the hook twice (`specname`) has all its items together."""
+    found: dict[str, AgentStart] = {}
+    for plugin_id, start in starts:
+        if (known := found.get(plugin_id)) is not None:
+            room = max(known.recall_chars, start.recall_chars)
+            start = replace(start, recalled=(*known.recalled, *start.recalled), recall_chars=room)
+        found[plugin_id] = start
+    return found

@@ -1,4 +1,4 @@
-"""Messages of a conversation, whatever the program that made them uses to hold them."""
+"""Converts chat messages of any library to plain dicts."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _as_mapping(message: Any) -> Mapping[str, Any] | None:
 
 
 def message_text(message: Message) -> str:
-    """What a message says: its content, or the text parts of it, one below the other."""
+    """Return a message's text: its content, or its text parts joined by newlines."""
     content = message.get("content")
     if isinstance(content, str):
         return content

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from memslot.agent.prompt import PromptSection
 from memslot.diagnostics import Diagnostics
 from memslot.embeddings.contract import EmbeddingProviderSpec
+from memslot.embeddings.query_rows import QueryRows
 from memslot.embeddings.selection import ProviderRegistry
 from memslot.errors import NameClashError, ToolError
 from memslot.memory.contract import Memory
@@ -29,8 +30,10 @@ class Registries:
         self.sections: list[tuple[str, PromptSection]] = []
         self.providers = providers
         self._asked_for_providers: set[str] = set()
-        self.memory: Memory | None = None
-        self.memory_owner: str | None = None
+        self.query_rows = QueryRows()
+        self.asked_memories = False
+        self.memories: dict[str, Memory] = {}
+        """By plugin, in the order of the slot."""
 
     @property
     def tools(self) -> Mapping[str, tuple[str, Tool]]:
@@ -47,7 +50,7 @@ class Registries:
         return self._tools
 
     def fill(self, plugins: Iterable[PluginInfo]) -> None:
-        """Ask all plugins what they bring. Raises NameClashError; everything else becomes a diagnostic."""
+        """Collect what all plugins register. Raises NameClashError; other failures become diagnostics."""
         by_id = {plugin.id: plugin for plugin in plugins}
         for answer in self._runner.call("register_tools"):
             for tool in answer.value:
@@ -55,9 +58,16 @@ class Registries:
         self.take_providers(by_id)
         for answer in self._runner.call("register_prompt_sections"):
             self.sections.extend((answer.plugin, section) for section in answer.value)
-        for plugin in by_id.values():
-            if plugin.kind == SLOT_KINDS["memory"]:
-                self._take_memory(plugin)
+        self.take_memories(plugin.id for plugin in by_id.values() if plugin.kind == SLOT_KINDS["memory"])
+
+    def take_memories(self, plugin_ids: Iterable[str]) -> None:
+        """Ask the plugins of the memory slot for their memories, in this order and once."""
+        if self.asked_memories:
+            return
+        self.asked_memories = True
+        owners = list(plugin_ids)
+        given = {answer.plugin: answer.value for answer in self._runner.call("register_memory", only=owners)}
+        self.memories.update((each, given[each]) for each in owners if each in given)
 
     def take_providers(self, plugin_ids: Iterable[str]) -> None:
         """Ask plugins for their embedding providers, each once."""
@@ -90,13 +100,9 @@ class Registries:
         self._tools[tool.name] = (plugin.id, tool)
         self._unchecked.append(tool.name)
 
-    def _take_memory(self, plugin: PluginInfo) -> None:
-        for answer in self._runner.call("register_memory", only=plugin.id):
-            self.memory, self.memory_owner = answer.value, plugin.id
-
 
 def refuse_command_clashes(plugins: Iterable[PluginInfo]) -> None:
-    """Raise a NameClashError where two plugins claim one command."""
+    """Raise a NameClashError if two plugins claim one command."""
     owners: dict[str, str] = {}
     for plugin in plugins:
         for command in plugin.commands:

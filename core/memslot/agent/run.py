@@ -18,14 +18,14 @@ Value = TypeVar("Value")
 
 
 async def in_thread(function: Callable[..., Value], *arguments: Any, **options: Any) -> Value:
-    """Call something that waits in a worker thread, so that the caller's event loop goes on."""
+    """Run a blocking call in a worker thread."""
     import asyncio  # whoever awaits this has it already
 
     return await asyncio.to_thread(function, *arguments, **options)
 
 
 class AgentRun:
-    """What an agent is given for one prompt, and where it reports back.
+    """One run: what an agent is given for a prompt, and where it reports the outcome.
 
     Use it as a context manager: leaving the block ends the run, as failed if an exception leaves it.
     """
@@ -54,11 +54,11 @@ class AgentRun:
 
     @property
     def prompt(self) -> str:
-        """The prompt with what was recalled put before it."""
+        """The prompt, preceded by what was recalled."""
         return f"{self.context}\n\n{self.info.prompt}" if self.context else self.info.prompt
 
     def call_tool(self, name: str, args: Any = None) -> ToolResult:
-        """Call a tool for the model. Never raises for what a plugin or the model did: the result says it."""
+        """Call a tool for the model. Errors of the plugin or the model are in the result, never raised."""
         return self._calls.call(self.info, name, args)
 
     def finish(

@@ -19,6 +19,7 @@ import time
 import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from glob import glob
 from pathlib import Path
 from typing import Any
 
@@ -109,7 +110,8 @@ class Spool:
         from memslot.storage.lock import file_lock
 
         with self._lock:
-            if sum(1 for _ in self.folder.glob("*/*.json")) >= MAX_ENTRIES:
+            # Not Path.glob, which fails in Python 3.11 when another host removes its folder meanwhile.
+            if len(glob("*/*.json", root_dir=self.folder)) >= MAX_ENTRIES:  # noqa: PTH207
                 raise SpoolError(f"{self.folder} has {MAX_ENTRIES} entries already; see: memslot doctor")
             while not self._is_open:
                 make_private_dir(self._own)

@@ -1,4 +1,4 @@
-"""Calls tools for a model: arguments checked, plugins asked first, every failure turned into a result."""
+"""Calls tools for a model: validates arguments, runs hooks, turns every failure into a result."""
 
 from __future__ import annotations
 

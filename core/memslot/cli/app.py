@@ -14,6 +14,10 @@ from memslot.cli.plugin_commands import list_plugin_commands, load_plugin_comman
 
 BUILT_IN = {
     "init": ("memslot.cli.init", "Create a home folder, a config and a starter workspace."),
+    "search": ("memslot.cli.search", "Search every memory in the slot; one list, best first."),
+    "remember": ("memslot.cli.remember", "Keep a text in memory."),
+    "forget": ("memslot.cli.forget", "Show what would be forgotten, ask, and delete it."),
+    "status": ("memslot.cli.status", "Show how every memory in the slot is."),
     "run": ("memslot.cli.run", "Show what an agent would be given for a prompt."),
     "plugins": ("memslot.cli.plugins", "List, enable, install, validate and create plugins."),
     "embed": ("memslot.cli.embed", "List and test embedding providers."),
@@ -92,6 +96,7 @@ def app(**_: Any) -> None:
     \b
     Examples:
       memslot init                          create ~/.memslot with a config and a workspace
+      memslot search "what did we decide?"  ask every memory in the slot
       memslot run "what did we decide?"     see what an agent would be given
       memslot plugins list                  see what is installed and what runs
       memslot --agent work memory status    another agent's memory

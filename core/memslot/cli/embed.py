@@ -183,6 +183,6 @@ def _select(host: Host, name: str | None) -> Selection:
         return host.select_embedder()
     known = sorted(spec.id for spec in host.embedding_providers.specs)
     if name not in known:
-        message = f'"{name}" is no active provider; the active ones are: {", ".join(known) or "none"}'
+        message = f'unknown or inactive provider "{name}"; active: {", ".join(known) or "none"}'
         raise click.BadParameter(message, param_hint="--provider")
     return host.embedding_providers.select_only(name, host.config.memory_search(host.agent_id))

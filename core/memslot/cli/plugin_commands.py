@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from memslot.host import Host
     from memslot.plugins.info import Command
     from memslot.plugins.overview import Overview
 
@@ -21,6 +22,15 @@ def read_current_overview(*, with_config: bool = False) -> Overview:
     from memslot.plugins.overview import read_overview
 
     return read_overview(Places.from_env(), os.environ, with_config=with_config)
+
+
+def prepare_host(overview: Overview, agent: str | None) -> Host:
+    """A host for a command: it starts a plugin when something of it is needed first."""
+    from memslot.config.paths import Places
+    from memslot.host import Host
+
+    assert overview.loaded is not None
+    return Host.prepare(overview.loaded, overview.activation, Places.from_env(), agent=agent, env=dict(os.environ))
 
 
 def list_plugin_commands(group: str = "") -> dict[str, tuple[str, str]]:
@@ -88,17 +98,10 @@ def _names(commands: tuple[Command, ...]) -> set[str]:
 def _load(ctx: click.Context, overview: Overview, plugin_id: str, name: str) -> click.Command:
     global running
     from memslot.cli.output import keep_log_quiet, results_apart, say_warning
-    from memslot.config.paths import Places
-    from memslot.host import Host
 
-    assert overview.loaded is not None
     keep_log_quiet()
     with results_apart():
-        agent = ctx.find_root().params.get("agent")
-        prepared = Host.prepare(
-            overview.loaded, overview.activation, Places.from_env(), agent=agent, env=dict(os.environ)
-        )
-        host = ctx.with_resource(prepared)
+        host = ctx.with_resource(prepare_host(overview, ctx.find_root().params.get("agent")))
         ctx.obj = host  # for a command that is about the host itself
         command = host.plugin_commands(plugin_id).get(name)
     for warning in (*host.warnings, *(str(event) for event in host.diagnostics)):

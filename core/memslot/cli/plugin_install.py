@@ -57,7 +57,7 @@ def uninstall(plugin_id: str, yes: bool) -> None:
     others = sorted(
         d.plugin.id for d in decisions if d.plugin.distribution == distribution and d.plugin.id != plugin_id
     )
-    lost = [slot.name for slot in activation.slots if slot.owner in (plugin_id, *others)]
+    lost = [slot.name for slot in activation.slots if slot.owners and set(slot.owners) <= {plugin_id, *others}]
     if not yes:
         also = f" This also removes {', '.join(others)}." if others else ""
         also += "".join(f" The {slot} slot loses its owner." for slot in lost)

@@ -74,7 +74,12 @@ def list_(as_json: bool, enabled: bool) -> None:
     decisions = [d for d in overview.activation.decisions if d.runs or not enabled]
     if as_json:
         slots = {
-            slot.name: {"owner": slot.owner, "error": slot.error, "problem": slot.problem}
+            slot.name: {
+                "owner": slot.owner,
+                "owners": list(slot.owners),
+                "error": slot.error,
+                "problem": slot.problem,
+            }
             for slot in overview.activation.slots
         }
         print_json(

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
 import click
 
 from memslot.cli.output import clean_lines, echo, keep_log_quiet, print_json, results_apart, say_warning
 from memslot.events import CHAT_TYPES, ChatType
+
+if TYPE_CHECKING:
+    from memslot.host import Host
+    from memslot.memory.contract import MemoryStatus
 
 
 @click.command("run")
@@ -25,15 +32,16 @@ def command(prompt: str, session: str | None, chat_type: ChatType, agent: str | 
       memslot run "hello" --chat-type group --json
     """
     from memslot.host import Host
-    from memslot.plugins.activation import NO_OWNER
+    from memslot.plugins.activation import members_of
 
     keep_log_quiet()
     with results_apart(), Host.load(agent=agent) as host:
         for warning in host.warnings:
             say_warning(warning)
-        if host.config.plugins.slots.memory != NO_OWNER:
-            for problem in host.memory_status().problems:
-                say_warning(f"memory: {problem}")
+        if members_of(host.config.plugins.slots.memory):
+            for name, status in _memory_statuses(host).items():
+                for problem in status.problems:
+                    say_warning(f"{name}: {problem}")
         with host.run(prompt, session=session, chat_type=chat_type) as run:
             if as_json:
                 print_json(
@@ -41,6 +49,7 @@ def command(prompt: str, session: str | None, chat_type: ChatType, agent: str | 
                         "agent": host.agent_id,
                         "session": run.session.id,
                         "memory": host.memory_owner,
+                        "memories": list(host.memories.ids),
                         "context": run.context,
                         "systemPrompt": run.system_prompt,
                         "prompt": run.info.prompt,
@@ -56,6 +65,12 @@ def command(prompt: str, session: str | None, chat_type: ChatType, agent: str | 
         host.close()  # what plugins do at the end of a run belongs to it
         for event in host.diagnostics:
             say_warning(str(event))
+
+
+def _memory_statuses(host: Host) -> Mapping[str, MemoryStatus]:
+    """How each memory is, by name; a slot of one calls it "memory"."""
+    statuses = host.memories.statuses()
+    return statuses if len(statuses) > 1 else {"memory": host.memory_status()}
 
 
 def _print_part(heading: str, text: str) -> None:

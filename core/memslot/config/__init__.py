@@ -1,1 +1,1 @@
-"""Configuration: where files live, what may be set, how it is read and changed."""
+"""Configuration: file locations, the model, loading and editing."""

@@ -1,7 +1,7 @@
-"""What a project's config may set: everything but code, which trust in a file can't vouch for.
+"""What a project's config may set: everything but code.
 
-Trust is a digest of one file. Code lives in others that change later, are imported long after any check, and may be
-compiled caches or native libraries; no digest taken before the import covers that. So a project names no code at all.
+Trust is a digest of one file. Code lives in other files that change later, are imported long after any check, and may
+be compiled caches or native libraries; no digest taken before the import covers that. So a project can't name code.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _QMD_COMMAND: KeyPath = ("memory", "qmd", "command")
 _EXTENSION: KeyPath = ("store", "vector", "extensionPath")
 _DEFAULT_EXTENSION: KeyPath = ("agents", "defaults", "memorySearch", *_EXTENSION)
 _VARIABLE = re.compile(r"(?<!\$)\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-_LONGEST = 200
+_MAX_CHARS = 200
 
 
 @dataclass(frozen=True)
 class Refused:
-    """A key that names code, and the command that puts it into the person's own config."""
+    """A rejected key that names code, and the command that sets it in the user's own config."""
 
     key: str
     command: str
@@ -37,7 +37,7 @@ class Refused:
 
 @dataclass(frozen=True)
 class Request:
-    """One value that a project's config sets; `remark` says what it can reach beyond the project."""
+    """One value a project's config sets; `remark` says what it reaches outside the project."""
 
     key: str
     value: str
@@ -45,7 +45,7 @@ class Request:
 
 
 def refuse_code(tree: dict[str, Any], own: Mapping[str, Any]) -> list[Refused]:
-    """Take the keys that name code out of a project's tree; those that the person's own config has, too, are fine."""
+    """Remove keys that name code from a project's tree; report those that differ from the user's own config."""
     refused = []
     for path in _code_keys(tree):
         value = lookup(tree, path)
@@ -64,7 +64,7 @@ def refuse_code(tree: dict[str, Any], own: Mapping[str, Any]) -> list[Refused]:
 
 
 def requests(tree: Mapping[str, Any], root: Path) -> list[Request]:
-    """Every value that a project's config sets, for the person who is to trust it. Secrets are masked."""
+    """List every value a project's config sets, for review before trusting it. Secrets are masked."""
     code = set(_code_keys(tree))
     hidden = masked(tree)
     found = []
@@ -73,7 +73,9 @@ def requests(tree: Mapping[str, Any], root: Path) -> list[Request]:
         text = shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False)
         is_code = any(path[: len(each)] == each for each in code)
         remark = "ignored: a project can't bring code" if is_code else _remark(value, root)
-        found.append(Request(format_key(path), text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…", remark))
+        found.append(
+            Request(format_key(path), text if len(text) <= _MAX_CHARS else text[: _MAX_CHARS - 1] + "…", remark)
+        )
     return found
 
 
@@ -104,10 +106,10 @@ def _remark(value: Any, root: Path) -> str:
 
 
 def _is_outside(value: str, root: Path) -> bool:
-    """Whether a text is a path that leads out of the project, by itself or by a link."""
+    """Whether a string is a path that leaves the project, directly or through a symlink."""
     try:
         path = root / expand_home(value)
         is_path = value.startswith(("/", "~", "..")) or "/../" in value or path.exists()
         return is_path and not path.resolve().is_relative_to(root.resolve())
-    except (OSError, ValueError, RuntimeError):  # too long a name, a NUL, a loop of links
+    except (OSError, ValueError, RuntimeError):  # name too long, NUL byte, symlink loop
         return False

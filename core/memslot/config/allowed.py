@@ -1,4 +1,4 @@
-"""What the config's schema says about one key, in words."""
+"""What the config schema allows at a key, in words."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from memslot.config.keypath import KeyPath
 from memslot.config.spelling import nearest
 
 Schema = dict[str, Any]
-_TOLD = {"type", "enum", "const", "minimum", "exclusiveMinimum", "maximum"}
+_COVERED = {"type", "enum", "const", "minimum", "exclusiveMinimum", "maximum"}
 _NAMES = {"boolean": "true or false", "object": "an object", "null": "null"}
 
 
 def part_of(schema: Schema, path: KeyPath) -> Schema:
-    """The part of a schema that is about one key; empty where it says nothing."""
+    """Return the subschema of a key; empty if there is none."""
     for step in path:
         if isinstance(step, int):
             part = schema.get("items")
@@ -25,26 +25,26 @@ def part_of(schema: Schema, path: KeyPath) -> Schema:
 
 
 def allowed_at(schema: Schema, path: KeyPath) -> str:
-    """What may stand at a key, such as `a whole number from 1 to 200`."""
+    """Describe the allowed values of a key, such as `a whole number from 1 to 200`."""
     return _described(part_of(schema, path))
 
 
 def is_told(schema: Schema, path: KeyPath, keyword: str) -> bool:
-    """Whether `allowed_at` tells what this keyword asks of a value; a plugin may use any there is."""
+    """Whether `allowed_at` covers this schema keyword; plugins may use any."""
     part = part_of(schema, path)
     if keyword in ("minLength", "minItems"):
         return bool(part.get(keyword) == 1)
-    return keyword in _TOLD or (keyword == "pattern" and "examples" in part)
+    return keyword in _COVERED or (keyword == "pattern" and "examples" in part)
 
 
 def description_of(schema: Schema, path: KeyPath) -> str | None:
-    """What a key is for, as editors show it."""
+    """Return a key's description, as editors show it."""
     text = part_of(schema, path).get("description")
     return str(text) if text else None
 
 
 def key_hint(schema: Schema, path: KeyPath) -> str:
-    """The likely name for an unknown key, or else the names that are known."""
+    """Suggest a name for an unknown key, or list the known ones."""
     known = sorted(part_of(schema, path[:-1]).get("properties", {}))
     if guess := nearest(str(path[-1]), known):
         return f'did you mean "{guess}"?'
@@ -52,7 +52,7 @@ def key_hint(schema: Schema, path: KeyPath) -> str:
 
 
 def value_hint(schema: Schema, path: KeyPath, value: object) -> str | None:
-    """The likely spelling of a word that is not among those allowed."""
+    """Suggest a spelling for a word that is not in the enum."""
     words = [word for word in part_of(schema, path).get("enum", ()) if isinstance(word, str)]
     guess = nearest(value, words) if isinstance(value, str) else None
     return f'did you mean "{guess}"?' if guess else None

@@ -1,4 +1,4 @@
-"""Find everything that is wrong with a config tree, at once."""
+"""Validate a config tree and report all problems at once."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ AGENTS: KeyPath = ("agents", "list")
 
 @dataclass(frozen=True)
 class Checked:
-    """The outcome: a config unless there are findings."""
+    """The result: a config unless there are findings."""
 
     config: Config | None
     findings: tuple[Finding, ...]
     entry_findings: Mapping[str, tuple[Finding, ...]]
-    """What is wrong inside single plugins' entries; those plugins are switched off, the rest goes on."""
+    """Problems inside single plugins' entries; those plugins are disabled, the others run."""
     env_names: frozenset[str]
     env_paths: frozenset[KeyPath]
-    """Where values from the environment stand: they are never shown."""
+    """Paths of values from the environment, which are never shown."""
 
     def located(self, place: Callable[[Finding], ConfigProblem]) -> list[ConfigProblem]:
-        """All problems, those inside plugins' entries included, each completed by `place`."""
+        """Return all problems, including those in plugin entries, each with its location added by `place`."""
         inside = [finding for findings in self.entry_findings.values() for finding in findings]
         return [place(finding) for finding in (*self.findings, *inside)]
 
 
 def check_tree(raw: Mapping[str, Any], env: Mapping[str, str], schema: Schema) -> Checked:
-    """Fill in the variables and check every key by the schema of the whole file."""
+    """Substitute variables and validate the tree against the whole schema."""
     from memslot.config.model import Config
 
     filled = replace_variables(raw, env)
@@ -54,7 +54,7 @@ def check_tree(raw: Mapping[str, Any], env: Mapping[str, str], schema: Schema) -
         owner = findings
         if path[:2] == ENTRIES and len(path) > 2:
             owner = entry_findings.setdefault(str(path[2]), {})
-        owner.setdefault(path, problem)  # the first word on a key is enough
+        owner.setdefault(path, problem)  # one problem per key is enough
 
     def refuse(path: KeyPath, fault: Any = None) -> None:
         note(path, _problem(fault, path, tree, schema, hide=path in filled.paths))
@@ -87,7 +87,7 @@ def check_tree(raw: Mapping[str, Any], env: Mapping[str, str], schema: Schema) -
 
 
 def _unfit(value: Any, path: KeyPath = ()) -> Iterator[KeyPath]:
-    """Where values stand that JSON has no word for: NaN, or what a program put into its dict."""
+    """Yield paths of values JSON can't represent: NaN, or arbitrary objects in a caller's dict."""
     if isinstance(value, list) or (isinstance(value, dict) and all(isinstance(key, str) for key in value)):
         for step, item in value.items() if isinstance(value, dict) else enumerate(value):
             yield from _unfit(item, (*path, step))
@@ -99,7 +99,7 @@ def _agents_clash(agents: Any) -> str | None:
     listed = [each for each in agents if isinstance(each, dict)] if isinstance(agents, list) else []
     seen: set[str] = set()
     for name in (agent["id"] for agent in listed if isinstance(agent.get("id"), str)):
-        # Ids name files, and some file systems do not tell Main from main.
+        # Ids become file names, and some file systems are case-insensitive.
         if name.lower() in seen:
             return f'has two agents with the id "{name}", ids must differ'
         seen.add(name.lower())
@@ -109,7 +109,7 @@ def _agents_clash(agents: Any) -> str | None:
 
 
 def _problem(fault: Any, path: KeyPath, tree: Any, schema: Schema, *, hide: bool) -> ConfigProblem:
-    """A fault in our words; None stands for a value that is no JSON."""
+    """Turn a schema fault into our wording; None means the value is not JSON."""
     key = format_key(path) or "the config"
     keyword = fault.kind.name if fault else "type"
     if keyword == "additionalProperties":
@@ -128,5 +128,5 @@ def _problem(fault: Any, path: KeyPath, tree: Any, schema: Schema, *, hide: bool
 
 
 def with_place(finding: Finding, file: str | None, line: int | None) -> ConfigProblem:
-    """The same problem, knowing its file and line."""
+    """Return the problem with its file and line."""
     return replace(finding[1], file=file, line=line)

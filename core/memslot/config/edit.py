@@ -1,4 +1,4 @@
-"""Get, set and unset single keys of a config file, keeping everything else a person wrote."""
+"""Get, set and unset single keys of a config file, preserving comments and layout."""
 
 from __future__ import annotations
 
@@ -22,11 +22,13 @@ from memslot.storage.lock import file_lock
 
 LOCK_SECONDS = 20.0
 Check = Callable[[Mapping[str, Any]], Sequence[ConfigProblem]]
-"""Tells everything that is wrong with a tree."""
+"""Returns all problems of a tree."""
+Changes = Sequence[tuple[str, Any]]
+"""Keys and their new values; MISSING removes a key."""
 
 
 def parse_cli_value(text: str) -> Any:
-    """A value from the command line: JSON5 if it reads as that (`6`, `true`, `[a]`), else the text itself."""
+    """Parse a value from the command line: JSON5 if it is valid (`6`, `true`, `[a]`), else the text itself."""
     import pyjson5
 
     try:
@@ -36,7 +38,7 @@ def parse_cli_value(text: str) -> Any:
 
 
 def get_value(tree: Any, key: str, default: Any = MISSING) -> Any:
-    """The value at a dotted key of a tree; a ConfigError when there is none and no default."""
+    """Return the value at a dotted key. Raises ConfigError if it is unset and there is no default."""
     path = parse_key(key)
     found = lookup(tree, path)
     if found is not MISSING:
@@ -44,12 +46,12 @@ def get_value(tree: Any, key: str, default: Any = MISSING) -> Any:
     if default is not MISSING:
         return default
     guess = _nearest_key(tree, path)
-    hint = f"did you mean {guess}?" if guess else "`memslot config schema` lists the keys there are."
+    hint = f"did you mean {guess}?" if guess else "`memslot config schema` lists all keys."
     raise ConfigError(f"{key} is not set; {hint}")
 
 
 def _nearest_key(tree: Any, path: KeyPath) -> str | None:
-    """The key with each misspelt step corrected, where all of them are near one that is there."""
+    """Return the key with misspelt steps corrected, or None if a step resembles no existing one."""
     found: list[str | int] = []
     for step in path:
         if lookup(tree, (step,)) is MISSING:
@@ -63,72 +65,37 @@ def _nearest_key(tree: Any, path: KeyPath) -> str | None:
 
 
 def set_value(path: Path, key: str, value: Any, *, check: Check) -> bool:
-    """Write one key into a config file, which is created if missing; False when it already had that value.
+    """Set one key of a config file, creating the file if needed; return False if it already had that value.
 
-    A result with a problem that the file did not have before is refused and nothing is written.
+    A change that introduces a new problem is rejected, and nothing is written.
     """
-    steps = parse_key(key)
-    value = copied(value)
-    _check_value(value, key)
-
-    def edit(raw: RawConfig) -> str:
-        if _same(lookup(raw.tree, steps), value):
-            return raw.text
-        if raw.outline is None:
-            from memslot.config.toml_edit import set_in_toml
-
-            return set_in_toml(raw.text, steps, value)
-        from memslot.config.json5_edit import set_in_text
-
-        return set_in_text(raw.text, steps, value, strict_json=_is_strict_json(raw.path))
-
-    return _changed(path, edit, lambda tree: _set(tree, steps, value), steps, check)
+    return change_values(path, [(key, value)], check=check)
 
 
 def unset_value(path: Path, key: str, *, check: Check) -> bool:
-    """Remove one key from a config file, and objects that are empty then; False when it was not there."""
-    steps = parse_key(key)
-    removed = [steps]
-
-    def edit(raw: RawConfig) -> str:
-        if lookup(raw.tree, steps) is MISSING:
-            return raw.text
-        if raw.outline is None:
-            from memslot.config.toml_edit import unset_in_toml
-
-            return unset_in_toml(raw.text, steps)
-        from memslot.config.json5_edit import is_empty_object, unset_in_text
-
-        text = unset_in_text(raw.text, steps)
-        while len(removed[-1]) > 1 and is_empty_object(text, owner := removed[-1][:-1]):
-            removed.append(owner)
-            text = unset_in_text(text, owner)
-        return text
-
-    return _changed(path, edit, lambda tree: _unset_all(tree, removed), None, check)
+    """Remove one key and any object left empty; return False if the key was not set."""
+    return change_values(path, [(key, MISSING)], check=check)
 
 
-def _changed(
-    path: Path,
-    edit: Callable[[RawConfig], str],
-    apply: Callable[[dict[str, Any]], None],
-    touched: KeyPath | None,
-    check: Check,
-) -> bool:
-    real = Path(os.path.realpath(path))  # two links to one file share one lock
+def change_values(path: Path, changes: Changes, *, check: Check, expected: str | None = None) -> bool:
+    """Set and remove (MISSING) several keys, all or none; return False if nothing changes.
+
+    With `expected`, a file whose text has changed meanwhile is refused.
+    """
+    real = Path(os.path.realpath(path))  # symlinks to one file share one lock
     try:
         make_private_dir(real.parent)
         with file_lock(real.with_name(f".{real.name}.lock"), seconds=LOCK_SECONDS, what=real):
             old = read_config_file(real)
-            before = old or parse_config_bytes(real, b"" if real.suffix.lower() == ".toml" else b"{}\n")
-            text = edit(before)
-            if text == before.text:
+            if expected is not None and expected != ("" if old is None else old.text):
+                raise ConfigError(f"{path} was changed meanwhile, and nothing was written; look at the change again.")
+            before = old or _empty_file(real)
+            after = _edited(before, changes, check)
+            if after.text == before.text:
                 return False
-            after = _checked_edit(before, text, apply)
-            _refuse_new_problems(before, after, touched, check)
             bom = "\ufeff" if old and real.read_bytes().startswith(b"\xef\xbb\xbf") else ""
-            mode = stat.S_IMODE(real.stat().st_mode) if old else None  # forced: who sets a key means it, 0400 or not
-            write_file(path, bom + text, mode=mode, follow_links=True)
+            mode = stat.S_IMODE(real.stat().st_mode) if old else None  # an explicit mode also replaces a 0400 file
+            write_file(path, bom + after.text, mode=mode, follow_links=True)
     except FileBusyError as error:
         raise ConfigError(str(error)) from None
     except OSError as error:
@@ -139,8 +106,67 @@ def _changed(
     return True
 
 
+def preview_values(path: Path, changes: Changes, *, check: Check) -> tuple[RawConfig | None, RawConfig]:
+    """The config file as it is and as `change_values` would write it."""
+    real = Path(os.path.realpath(path))
+    old = read_config_file(real)
+    return old, _edited(old or _empty_file(real), changes, check)
+
+
+def _empty_file(path: Path) -> RawConfig:
+    return parse_config_bytes(path, b"" if path.suffix.lower() == ".toml" else b"{}\n")
+
+
+def _edited(before: RawConfig, changes: Changes, check: Check) -> RawConfig:
+    """The file after the changes; a ConfigError where they bring a new problem."""
+    after, touched = before, []
+    for key, value in changes:
+        steps = parse_key(key)
+        if value is MISSING:
+            after = _without(after, steps)
+        else:
+            after = _with(after, steps, key, copied(value))
+            touched.append(steps)
+    if after.text != before.text:
+        _refuse_new_problems(before, after, touched, check)
+    return after
+
+
+def _with(raw: RawConfig, steps: KeyPath, key: str, value: Any) -> RawConfig:
+    _check_value(value, key)
+    if _same(lookup(raw.tree, steps), value):
+        return raw
+    if raw.outline is None:
+        from memslot.config.toml_edit import set_in_toml
+
+        text = set_in_toml(raw.text, steps, value)
+    else:
+        from memslot.config.json5_edit import set_in_text
+
+        text = set_in_text(raw.text, steps, value, strict_json=_is_strict_json(raw.path))
+    return _checked_edit(raw, text, lambda tree: _set(tree, steps, value))
+
+
+def _without(raw: RawConfig, steps: KeyPath) -> RawConfig:
+    if lookup(raw.tree, steps) is MISSING:
+        return raw
+    removed = [steps]
+    if raw.outline is None:
+        from memslot.config.toml_edit import unset_in_toml
+
+        text = unset_in_toml(raw.text, steps)
+    else:
+        from memslot.config.json5_edit import is_empty_object, unset_in_text
+
+        text = unset_in_text(raw.text, steps)
+        while len(removed[-1]) > 1 and is_empty_object(text, owner := removed[-1][:-1]):
+            removed.append(owner)
+            text = unset_in_text(text, owner)
+    return _checked_edit(raw, text, lambda tree: _unset_all(tree, removed))
+
+
 def _checked_edit(before: RawConfig, text: str, apply: Callable[[dict[str, Any]], None]) -> RawConfig:
-    """Parse the edited text and make sure that it says what was asked for, and nothing else changed."""
+    """Parse the edited text and verify that it contains exactly the intended change."""
     wanted = copied(before.tree)
     apply(wanted)
     after = parse_config_bytes(before.path, text.encode("utf-8"))
@@ -149,11 +175,11 @@ def _checked_edit(before: RawConfig, text: str, apply: Callable[[dict[str, Any]]
     return after
 
 
-def _refuse_new_problems(before: RawConfig, after: RawConfig, touched: KeyPath | None, check: Check) -> None:
+def _refuse_new_problems(before: RawConfig, after: RawConfig, touched: Sequence[KeyPath], check: Check) -> None:
     old = Counter(_identity(problem) for problem in check(before.tree))
     new = []
     for problem in check(after.tree):
-        if (touched and _is_inside(problem.key, touched)) or old[_identity(problem)] == 0:
+        if any(_is_inside(problem.key, each) for each in touched) or old[_identity(problem)] == 0:
             new.append(problem)
         else:
             old[_identity(problem)] -= 1
@@ -162,15 +188,15 @@ def _refuse_new_problems(before: RawConfig, after: RawConfig, touched: KeyPath |
 
 
 def _identity(problem: ConfigProblem) -> tuple[str, str, str | None]:
-    # Places in a list shift when an item goes; that makes no new problem.
+    # Removing an item shifts list indices; that is not a new problem.
     return re.sub(r"\[\d+\]", "[]", problem.key), problem.reason, problem.value
 
 
 def _is_inside(key: str, touched: KeyPath) -> bool:
-    """Whether a problem is about the value that was just set; `list.0` and `list[0]` are one place."""
+    """Whether a problem is inside the value just set; `list.0` and `list[0]` are the same place."""
     try:
         path = parse_key(key)
-    except ConfigError:  # a problem of the file as a whole
+    except ConfigError:  # a problem with the whole file
         return False
     return [str(step) for step in path[: len(touched)]] == [str(step) for step in touched]
 
@@ -208,7 +234,7 @@ def _unset(tree: dict[str, Any], path: KeyPath) -> None:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Equal as JSON: True is not 1, and NaN is NaN."""
+    """Compare as JSON: True differs from 1, and NaN equals NaN."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):
@@ -219,7 +245,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _check_value(value: Any, key: str) -> None:
-    """Refuse what no config file could hold."""
+    """Reject values that a config file can't represent."""
     if isinstance(value, dict):
         for name, item in value.items():
             _check_value(name, key)
@@ -230,7 +256,7 @@ def _check_value(value: Any, key: str) -> None:
     elif isinstance(value, str):
         try:
             value.encode("utf-8")
-        except UnicodeEncodeError:  # half a surrogate pair, from a broken terminal
+        except UnicodeEncodeError:  # a lone surrogate, from a broken terminal
             raise ConfigError(f"The value for {key} is not valid Unicode; type it again.") from None
     elif isinstance(value, int) and value.bit_length() > 1024:
         raise ConfigError(f"The number for {key} is too large for a config; choose a smaller one.")

@@ -1,4 +1,4 @@
-"""`${VAR}` in a string of the config stands for an environment variable."""
+"""Substitution of `${VAR}` in config strings by environment variables."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _REFERENCE = re.compile(r"(\$?)\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 @dataclass(frozen=True)
 class Replaced:
-    """A tree with its variables filled in, and what was learned on the way."""
+    """A tree after substitution, with the variables used and the problems found."""
 
     tree: Any
     problems: tuple[tuple[KeyPath, ConfigProblem], ...]
     names: frozenset[str]
     paths: frozenset[KeyPath]
-    """Where a variable's value now stands: such a value is never shown."""
+    """Paths of substituted values, which are never shown."""
 
 
 def replace_variables(tree: Any, env: Mapping[str, str]) -> Replaced:
-    """Fill in every `${VAR}` once; `$${VAR}` is a literal `${VAR}`. All unset variables are reported."""
+    """Substitute every `${VAR}`, without recursion; `$${VAR}` is a literal `${VAR}`. Reports all unset variables."""
     problems: list[tuple[KeyPath, ConfigProblem]] = []
     names: set[str] = set()
     paths: set[KeyPath] = set()
@@ -49,7 +49,7 @@ def replace_variables(tree: Any, env: Mapping[str, str]) -> Replaced:
             return found
         state = "is set but empty" if name in env else "is not set"
         reason = f"needs the environment variable {name}, which {state}"
-        hint = f"set {name}, or write $${{{name}}} for the text itself"
+        hint = f"set {name}, or write $${{{name}}} for the literal text"
         problems.append((path, ConfigProblem(format_key(path), reason, hint=hint)))
         return match[0]
 

@@ -1,4 +1,4 @@
-"""Change one key in a JSON5 text and leave every other character as it was."""
+"""Edit one key of a JSON5 text and leave every other character untouched."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PLAIN_KEY = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 
 @dataclass(frozen=True)
 class Style:
-    """How the person writes: what is inserted should look like the rest."""
+    """The file's formatting style, so that insertions match it."""
 
     newline: str
     indent: str
@@ -26,7 +26,7 @@ class Style:
 
 
 def set_in_text(text: str, path: KeyPath, value: Any, *, strict_json: bool = False) -> str:
-    """The text with `value` at `path`; objects on the way are made when they are missing."""
+    """Return the text with `value` at `path`, creating missing parents."""
     positions = outline(text)
     style = _style_of(positions, strict_json)
     node, spread = positions.root, True
@@ -46,17 +46,17 @@ def set_in_text(text: str, path: KeyPath, value: Any, *, strict_json: bool = Fal
 
 
 def edit_json(text: str, path: tuple[str | int, ...], value: Any) -> str:
-    """A JSON text with `value` at `path`; comments, order and every other character stay.
+    """Return a JSON text with `value` at `path`; comments, order and all other characters are preserved.
 
-    For files of other programs: what is added is strict JSON, whatever comments and trailing commas are there. Missing
-    objects on the way are made, and the place behind a list's last item appends to it. The text must be readable as
-    JSON5. Raises a MemslotError where the path leads through a single value.
+    For files of other programs: insertions are strict JSON, even if the file has comments and trailing commas. Missing
+    parents are created; an index one past the end of a list appends. The text must be valid JSON5. Raises MemslotError
+    if the path goes through a scalar.
     """
     return set_in_text(text, path, value, strict_json=True)
 
 
 def unset_in_text(text: str, path: KeyPath) -> str:
-    """The text without the key; the same text when it is not there. Comments around it stay."""
+    """Return the text without the key, keeping surrounding comments; unchanged if the key is not set."""
     positions = outline(text)
     owner = positions.entry(path[:-1])
     node = owner.value if owner else positions.root
@@ -66,7 +66,7 @@ def unset_in_text(text: str, path: KeyPath) -> str:
     index = node.entries.index(entry)
     comma = entry.comma
     if comma is None and index > 0:
-        comma = node.entries[index - 1].comma  # strict JSON has no comma before the closing bracket
+        comma = node.entries[index - 1].comma  # strict JSON forbids a trailing comma
     cuts = [(entry.start, entry.value.end)]
     if comma is not None:
         cuts.append((comma, comma + 1))
@@ -77,8 +77,23 @@ def unset_in_text(text: str, path: KeyPath) -> str:
     return text
 
 
+def unset_json(text: str, path: tuple[str | int, ...]) -> str:
+    """A JSON text without the value at `path`, and without what is then empty around it, but for the whole.
+
+    For files of other programs, as `edit_json`. What still holds a comment is not empty.
+    """
+    while True:
+        text = unset_in_text(text, path)
+        path = path[:-1]
+        entry = outline(text).entry(path) if path else None
+        if entry is None or entry.value.kind == "scalar":
+            return text
+        if text[entry.value.start + 1 : entry.value.end - 1].strip():
+            return text
+
+
 def is_empty_object(text: str, path: KeyPath) -> bool:
-    """Whether nothing is left of an object, not even a comment; an item of a list stays in any case."""
+    """Whether an object is empty, without even a comment. List items don't count."""
     entry = outline(text).entry(path)
     if entry is None or entry.value.kind != "object" or isinstance(path[-1], int):
         return False
@@ -139,7 +154,7 @@ def _inserted_on_a_line(
 
 
 def _is_spread(text: str, node: Node, otherwise: bool) -> bool:
-    """Whether each member has a line of its own; an empty object does as the one around it."""
+    """Whether members are on separate lines; an empty object follows its parent."""
     inside = text[node.start + 1 : node.end - 1]
     if "\n" in inside or "\r" in inside:
         return True
@@ -156,14 +171,14 @@ def _inner_indent(text: str, node: Node, otherwise: str) -> str:
 
 
 def _indent_at(text: str, offset: int) -> str:
-    """The white space that begins the line of an offset."""
+    """Return the indentation of the line at an offset."""
     start = max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1
     match = re.compile(r"[ \t]*").match(text, start, offset)
     return match[0] if match else ""
 
 
 def _without_blank_line(text: str, offset: int) -> str:
-    """Close the gap that a removed member leaves: the whole line if nothing else is on it."""
+    """Remove the gap left by a member: the whole line if nothing else is on it."""
     start = max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1
     end = offset
     while end < len(text) and text[end] in " \t":
@@ -172,7 +187,7 @@ def _without_blank_line(text: str, offset: int) -> str:
         for newline in ("\r\n", "\n", "\r"):
             if text.startswith(newline, end):
                 return text[:start] + text[end + len(newline) :]
-    # Of the two spaces around a member in { a: 1, b: 2 } one goes with it.
+    # In { a: 1, b: 2 }, one of the two spaces around a member goes with it.
     return text[:offset] + text[end:] if text[offset - 1 : offset] in (" ", "\t") else text
 
 
@@ -183,7 +198,7 @@ def _style_of(positions: Outline, strict_json: bool) -> Style:
     base = _indent_at(text, positions.root.start)
     indent = _inner_indent(text, positions.root, base + "  ").removeprefix(base) or "  "
     quoted = [entry for entry in keys if text[entry.start] in "\"'"]
-    # A key that must be quoted says nothing about how the person likes the others.
+    # A key that must be quoted says nothing about the preferred style.
     optional = [entry for entry in quoted if _PLAIN_KEY.fullmatch(str(entry.key))]
     marks = [text[entry.start] for entry in quoted]
     marks += [text[entry.value.start] for entry in _walk(positions.root) if text[entry.value.start] in "\"'"]
@@ -227,7 +242,7 @@ def _render(value: Any, style: Style, indent: str, *, spread: bool) -> str:
     if isinstance(value, str):
         return _render_string(value, style.quote)
     if not isinstance(value, dict | list) or not value:
-        return json.dumps(value)  # NaN and Infinity included, which JSON5 knows
+        return json.dumps(value)  # including NaN and Infinity, which JSON5 allows
     opening, closing = ("{", "}") if isinstance(value, dict) else ("[", "]")
     inner = indent + style.indent
     if isinstance(value, dict):
@@ -236,7 +251,7 @@ def _render(value: Any, style: Style, indent: str, *, spread: bool) -> str:
             for key, item in value.items()
         ]
     else:
-        # Short lists of plain values read better on one line.
+        # Short lists of scalars read better on one line.
         spread = spread and any(isinstance(item, dict | list) for item in value)
         parts = [_render(item, style, inner, spread=spread) for item in value]
     if not spread:

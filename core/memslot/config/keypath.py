@@ -1,4 +1,4 @@
-"""Key paths such as `agents.list[0].id`: read from the command line, shown in messages."""
+"""Key paths such as `agents.list[0].id`: parsing, formatting and lookup."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MISSING: Any = object()
 
 
 def parse_key(text: str) -> KeyPath:
-    """Split a dotted key; `[0]` is a place in a list, quotes hold a name that has dots in it."""
+    """Parse a dotted key; `[0]` is a list index, quotes enclose a name with dots."""
     path: list[str | int] = []
     position = 0
     while True:
@@ -39,7 +39,7 @@ def parse_key(text: str) -> KeyPath:
 
 
 def format_key(path: KeyPath) -> str:
-    """The dotted key that `parse_key` reads back."""
+    """Format a path as a dotted key; the inverse of `parse_key`."""
     text = ""
     for step in path:
         if isinstance(step, int):
@@ -52,7 +52,7 @@ def format_key(path: KeyPath) -> str:
 
 
 def lookup(tree: Any, path: KeyPath) -> Any:
-    """The value at a path, or MISSING."""
+    """Return the value at a path, or MISSING."""
     for step in path:
         tree = step_into(tree, step)
         if tree is MISSING:
@@ -61,7 +61,7 @@ def lookup(tree: Any, path: KeyPath) -> Any:
 
 
 def step_into(value: Any, step: str | int) -> Any:
-    """One step down; a number written with a dot (`list.0`) works on lists too."""
+    """Return the child at a step, or MISSING; a dotted number (`list.0`) also indexes lists."""
     if isinstance(value, dict):
         return value.get(step, MISSING)
     index = list_index(step)
@@ -77,12 +77,12 @@ def list_index(step: str | int) -> int | None:
 
 
 def nested(path: KeyPath, value: Any) -> Any:
-    """The value inside the objects and lists that a path leads through."""
+    """Wrap a value in the objects and lists of a path."""
     for position in range(len(path) - 1, -1, -1):
         step = path[position]
         if isinstance(step, int):
             if step != 0:
-                raise ConfigError(f"A new list begins with place [0], not [{step}]; set [0] first.")
+                raise ConfigError(f"A new list starts at index [0], not [{step}]; set [0] first.")
             value = [value]
         else:
             value = {step: value}
@@ -91,6 +91,6 @@ def nested(path: KeyPath, value: Any) -> Any:
 
 def _bad_key(text: str, position: int) -> ConfigError:
     return ConfigError(
-        f"Key {text!r} is not written correctly at character {position + 1}; "
+        f"Key {text!r} has a syntax error at character {position + 1}; "
         'write it like agents.list[0].id or plugins.entries."a.b".enabled.'
     )

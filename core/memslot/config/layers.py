@@ -1,4 +1,4 @@
-"""The files that make up a config: the person's own, and a trusted project's over it."""
+"""Config layers: the user's own file, overlaid by a trusted project's."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ HERE = Path()
 
 
 def read_layers(places: Places, *, project_dir: Path | None = HERE) -> tuple[list[RawConfig], list[str]]:
-    """The files that count, the deciding one last, and warnings about those that don't.
+    """Return the config files in effect, highest precedence last, and warnings about ignored ones.
 
-    A project's config is looked for from `project_dir` upwards, if any.
+    A project's config is searched for from `project_dir` upwards; None skips it.
     """
     layers: list[RawConfig] = []
     warnings: list[str] = []
@@ -35,7 +35,7 @@ def _project_layer(start: Path, places: Places, own: Mapping[str, Any], warnings
     path = find_project_file(start, places)
     if path is None:
         return None
-    # Only now: most runs have no project file, and then need neither hashes nor locks.
+    # Imported late: most runs have no project file and need neither hashes nor locks.
     from memslot.config.admission import refuse_code
     from memslot.config.trust import read_trust
 
@@ -57,14 +57,14 @@ def _project_layer(start: Path, places: Places, own: Mapping[str, Any], warnings
         _anchor(layer.tree, key, project.root)
     for refused in refuse_code(layer.tree, own):
         warnings.append(
-            f"{path}: {refused.key} was ignored, since a project's config can't bring code; "
-            f"if you want it, put it into your own: {refused.command}"
+            f"{path}: {refused.key} was ignored, because a project's config can't bring code; "
+            f"to use it, set it in your own config: {refused.command}"
         )
     return layer
 
 
 def _folder_keys(tree: Mapping[str, Any]) -> list[KeyPath]:
-    """The keys whose values are folders of the project when a project writes them."""
+    """Return the keys whose relative paths in a project's config refer to the project."""
     load_paths, agents = ("plugins", "load", "paths"), ("agents", "list")
     return [
         ("agents", "defaults", "workspace"),
@@ -79,7 +79,7 @@ def _length(tree: Mapping[str, Any], path: KeyPath) -> int:
 
 
 def _anchor(tree: dict[str, Any], key: KeyPath, root: Path) -> None:
-    """A project speaks of its own folders: `workspace: "."` means the project."""
+    """Resolve a relative path against the project: `workspace: "."` means the project folder."""
     written = lookup(tree, key)
     if not isinstance(written, str) or not written or written.startswith(("~", "$")):
         return

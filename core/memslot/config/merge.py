@@ -1,4 +1,4 @@
-"""Lay one config tree over another."""
+"""Merging of config trees."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def merged(*layers: Mapping[str, Any]) -> dict[str, Any]:
-    """A new tree: objects merge key by key, anything else in a later layer replaces the earlier."""
+    """Merge trees into a new one: objects merge recursively, any other value replaces the earlier one."""
     result: dict[str, Any] = {}
     for layer in layers:
         for key, value in layer.items():
@@ -20,7 +20,7 @@ def merged(*layers: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def copied(value: Any) -> Any:
-    """A deep copy of a JSON-like value, so that no two trees share a part."""
+    """Return a deep copy of a JSON-like value."""
     if isinstance(value, Mapping):
         return {key: copied(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

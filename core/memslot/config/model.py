@@ -1,7 +1,4 @@
-"""The whole config, as checked objects.
-
-`Config` is what the rest of the program sees. The classes mirror the keys of the file one to one.
-"""
+"""The config model. Its classes mirror the keys of the file one to one."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -43,13 +40,18 @@ class PluginLoad(Section):
 
 
 class Slots(Section):
-    memory: Text = setting("memory-core", 'The plugin that owns the memory; "none" for no memory.')
+    memory: Text | tuple[Text, ...] = setting(
+        "memory-core",
+        'The memory plugin, or a list of them that run side by side, the owner first; "none" for no memory.',
+        minItems=1,
+        uniqueItems=True,
+    )
 
 
 class Plugins(Section):
     enabled: bool = setting(True, "Turn all plugins off with one switch.")
     allow: tuple[Text, ...] = setting((), "If not empty, only these plugins may run.")
-    deny: tuple[Text, ...] = setting((), "These plugins never run, whatever else is said.")
+    deny: tuple[Text, ...] = setting((), "These plugins never run, whatever else is configured.")
     load: PluginLoad = setting(PluginLoad, "Plugins that are not installed.")
     slots: Slots = setting(Slots, "Which plugin owns which slot.")
     entries: dict[str, PluginEntry] = setting({}, "Settings of each plugin, by id.")
@@ -58,9 +60,9 @@ class Plugins(Section):
 class MemoryFlush(Section):
     enabled: bool = setting(True, "Ask the agent to save notes before its context is compacted.")
     soft_threshold_tokens: int = setting(
-        4000, "Tokens before the reserve at which the flush happens.", minimum=0, maximum=10_000_000
+        4000, "Flush this many tokens before the reserve is reached.", minimum=0, maximum=10_000_000
     )
-    system_prompt: Text = setting(FLUSH_SYSTEM_PROMPT, "Added to the system prompt of that turn.")
+    system_prompt: Text = setting(FLUSH_SYSTEM_PROMPT, "Said before the prompt of that turn.")
     prompt: Text = setting(FLUSH_PROMPT, "The message of that turn.")
 
 
@@ -79,12 +81,12 @@ class AgentDefaults(Section):
     )
     model: Text | None = setting(None, "Chat model of the built-in agent.")
     base_url: Text | None = setting(None, "Address of an OpenAI-compatible chat API.")
-    api_key: str | None = setting(None, 'Key of the chat API; better "${NAME}", an environment variable.', shown=False)
+    api_key: str | None = setting(None, 'Key of the chat API; prefer "${NAME}", an environment variable.', shown=False)
     context_window: int = setting(
         200_000, "Size of the model's context, in tokens.", minimum=1_000, maximum=100_000_000
     )
     memory_search: MemorySearch = setting(MemorySearch, "How memory is indexed and searched.")
-    compaction: Compaction = setting(Compaction, "What happens near a full context.")
+    compaction: Compaction = setting(Compaction, "Behaviour as the context fills up.")
 
 
 class Agent(Section):
@@ -94,8 +96,8 @@ class Agent(Section):
         pattern=AGENT_ID_PATTERN,
         examples=["main"],
     )
-    default: bool = setting(False, "The agent that is meant when none is named.")
-    name: Text | None = setting(None, "A name for people.")
+    default: bool = setting(False, "The agent to use when none is named.")
+    name: Text | None = setting(None, "Display name.")
     workspace: Text | None = setting(None, "This agent's own workspace.")
     model: Text | None = setting(None, "This agent's own chat model.")
     memory_search: MemorySearch = setting(MemorySearch, "Differences from agents.defaults.memorySearch.")
@@ -107,7 +109,7 @@ class Agents(Section):
 
 
 class Config(Section):
-    """Everything that can be set; every key has a default."""
+    """All settings; every key has a default."""
 
     schema_: str | None = setting(None, "Where editors find the JSON Schema of this file.", alias="$schema")
     plugins: Plugins = setting(Plugins, "Which plugins run, and their settings.")
@@ -115,27 +117,27 @@ class Config(Section):
     memory: Memory = setting(Memory, "Settings of the memory itself.")
 
     def agent(self, agent_id: str) -> Agent | None:
-        """The agent's entry in `agents.list`, if it has one."""
+        """Return the agent's entry in `agents.list`, if any."""
         return next((agent for agent in self.agents.list if agent.id == agent_id), None)
 
     def agent_ids(self) -> list[str]:
-        """All agents; there is always at least one."""
+        """Return all agent ids; there is always at least one."""
         return [agent.id for agent in self.agents.list] or [DEFAULT_AGENT]
 
     def default_agent_id(self) -> str:
-        """The agent that is meant when none is named."""
+        """Return the agent to use when none is named."""
         chosen = (agent.id for agent in self.agents.list if agent.default)
         return next(chosen, self.agent_ids()[0])
 
     def known_agent_id(self, agent_id: str | None) -> str:
-        """The agent meant: the default one for None; a ConfigError for one that is nowhere."""
+        """Resolve an agent id; None means the default. Raises ConfigError if it is unknown."""
         known = list(dict.fromkeys([*self.agent_ids(), self.default_agent_id()]))
         if agent_id is not None and agent_id not in known:
-            raise ConfigError(f'there is no agent "{agent_id}"; the agents are: {", ".join(known)}')
+            raise ConfigError(f'unknown agent "{agent_id}"; known agents: {", ".join(known)}')
         return self.default_agent_id() if agent_id is None else agent_id
 
     def memory_search(self, agent_id: str | None = None) -> MemorySearch:
-        """One agent's search settings: `memory.search`, then the defaults, then what the agent sets."""
+        """Return an agent's search settings: `memory.search`, overlaid by the defaults and the agent's own."""
         layers = [self.memory.search.written(), self.agents.defaults.memory_search.written()]
         agent = self.agent(self.default_agent_id() if agent_id is None else agent_id)
         if agent is not None:
@@ -143,7 +145,7 @@ class Config(Section):
         return MemorySearch.from_tree(merged(*layers))
 
     def workspace(self, agent_id: str | None, places: Places) -> Path:
-        """The folder that holds an agent's `MEMORY.md`."""
+        """Return the folder of an agent's `MEMORY.md`."""
         agent = self.agent(self.default_agent_id() if agent_id is None else agent_id)
         written = (agent.workspace if agent else None) or self.agents.defaults.workspace
         return places.home / expand_home(written) if written else places.default_workspace
@@ -157,11 +159,11 @@ SECTIONS: Mapping[str, tuple[KeyPath, ...]] = {
     ),
     "memory": (("memory",),),
 }
-"""The sections that plugins describe in their manifests, each with the places where it stands in the file."""
+"""Sections that plugins describe in their manifests, with their locations in the file."""
 
 
 def section_places(tree: Any, name: str) -> list[KeyPath]:
-    """Where a section may stand in a tree, with a place for each agent of its list."""
+    """Return a section's possible locations in a tree, one per agent in its list."""
     agents = lookup(tree, ("agents", "list"))
     count = len(agents) if isinstance(agents, list) else 0
     return [
@@ -172,9 +174,9 @@ def section_places(tree: Any, name: str) -> list[KeyPath]:
 
 
 def config_json_schema(described: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """JSON Schema 2020-12 of the config file, with the keys that plugins describe, by section.
+    """Return the JSON Schema 2020-12 of the config file, with the keys that plugins describe, by section.
 
-    A section that no plugin describes takes any key: who removes a plugin need not remove its settings.
+    A section that no plugin describes allows any key, so removing a plugin doesn't invalidate its settings.
     """
     from memslot.config.allowed import part_of
 

@@ -1,7 +1,7 @@
-"""Where each key and value of a JSON5 text stands.
+"""Positions of the keys and values in a JSON5 text, for edits and line numbers.
 
-The parser proper is pyjson5, which gives values and no positions. This one gives positions and no values; it
-reads only text that pyjson5 has accepted, so it checks nothing. Edits and line numbers come from here.
+pyjson5 parses values but reports no positions. This parser reports positions only; it runs on text that pyjson5 has
+accepted, so it validates nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LINE_END = re.compile(r"\r\n|\n|\r")
 
 
 class Node(NamedTuple):
-    """A value: `text[start:end]` is exactly it."""
+    """A value, spanning `text[start:end]`."""
 
     start: int
     end: int
@@ -30,7 +30,7 @@ class Node(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A member of an object, or an item of a list (then without a key)."""
+    """A member of an object, or a list item (without a key)."""
 
     key: str | None
     start: int
@@ -47,19 +47,19 @@ class DuplicateKey(NamedTuple):
 
 @dataclass(frozen=True)
 class Outline:
-    """The positions of a whole text."""
+    """The positions in a whole text."""
 
     text: str
     root: Node
     line_starts: tuple[int, ...]
 
     def position(self, offset: int) -> tuple[int, int]:
-        """Line and column of an offset, both counted from 1."""
+        """Return the 1-based line and column of an offset."""
         line = bisect_right(self.line_starts, offset)
         return line, offset - self.line_starts[line - 1] + 1
 
     def entry(self, path: KeyPath) -> Entry | None:
-        """The member or item at a path; of keys given twice the last, as the parser does."""
+        """Return the entry at a path; the last of duplicate keys, like the parser."""
         node, found = self.root, None
         for step in path:
             found = entry_of(node, step)
@@ -69,14 +69,14 @@ class Outline:
         return found
 
     def line_of(self, path: KeyPath) -> int | None:
-        """The line of a key; of the nearest one above it when it is not there."""
+        """Return the line of a key, or of its nearest existing ancestor."""
         for length in range(len(path), 0, -1):
             if found := self.entry(path[:length]):
                 return self.position(found.start)[0]
         return None
 
     def duplicates(self) -> list[DuplicateKey]:
-        """Every key that stands twice in one object."""
+        """Return all duplicate keys."""
         return list(self._duplicates(self.root, ()))
 
     def _duplicates(self, node: Node, path: KeyPath) -> Iterator[DuplicateKey]:
@@ -93,7 +93,7 @@ class Outline:
 
 
 def entry_of(node: Node, step: str | int) -> Entry | None:
-    """The entry that one step of a key path leads to."""
+    """Return the entry at one step of a key path."""
     if node.kind == "object":
         return next((entry for entry in reversed(node.entries) if entry.key == step), None)
     index = list_index(step)
@@ -107,12 +107,12 @@ def line_starts(text: str) -> tuple[int, ...]:
 
 
 def outline(text: str) -> Outline:
-    """The positions in a JSON5 text that pyjson5 accepts."""
+    """Parse the positions in a JSON5 text that pyjson5 accepts."""
     return Outline(text, _value(text, skip_blank(text, 0)), line_starts(text))
 
 
 def skip_blank(text: str, position: int) -> int:
-    """The first place after white space and comments."""
+    """Return the first offset after whitespace and comments."""
     match = _BLANK.match(text, position)
     return match.end() if match else position
 

@@ -1,6 +1,6 @@
-"""Where memslot keeps its files, and how it writes them.
+"""Where memslot keeps its files.
 
-This module is imported by every command, so it may import nothing slower than `os` and `pathlib`.
+Imported by every command: import nothing slower than `os` and `pathlib` here.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from memslot.errors import ConfigError
 
 CONFIG_NAMES = ("memslot.json5", "memslot.toml", "memslot.json")
 AGENT_ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$"
-# Dots are allowed inside a plugin id, but none at either end, so that `..` can never be one.
+# No dot at either end, so `..` is never an id.
 PLUGIN_ID_PATTERN = r"^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9_-])?$"
 
 
 @dataclass(frozen=True)
 class Places:
-    """Every file and folder that memslot uses, worked out from two settings."""
+    """Every file and folder memslot uses, derived from two settings."""
 
     home: Path
     config_file: Path
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> Places:
-        """Read MEMSLOT_HOME and MEMSLOT_CONFIG; without them everything is in `~/.memslot`."""
+        """Build from MEMSLOT_HOME and MEMSLOT_CONFIG; the default home is `~/.memslot`."""
         env = os.environ if env is None else env
         home = _absolute(env.get("MEMSLOT_HOME") or "~/.memslot")
         if chosen := env.get("MEMSLOT_CONFIG"):
@@ -39,9 +39,9 @@ class Places:
 
     @staticmethod
     def shared_cache_dir(env: Mapping[str, str] | None = None) -> Path:
-        """What all homes of a user share and can be deleted at any time: MEMSLOT_SHARED_CACHE, else `~/.cache/memslot`.
+        """Return the cache shared by all of a user's homes: MEMSLOT_SHARED_CACHE, else `~/.cache/memslot`.
 
-        XDG_CACHE_HOME counts, and LOCALAPPDATA on Windows.
+        Respects XDG_CACHE_HOME, and LOCALAPPDATA on Windows. Safe to delete at any time.
         """
         env = os.environ if env is None else env
         if chosen := env.get("MEMSLOT_SHARED_CACHE"):
@@ -56,30 +56,30 @@ class Places:
 
     @property
     def cache_dir(self) -> Path:
-        """What can be deleted at any time and is made again."""
+        """Safe to delete at any time; rebuilt on demand."""
         return self.home / "cache"
 
     @property
     def trust_file(self) -> Path:
-        """Which project config files the person has trusted."""
+        """The list of trusted project config files."""
         return self.home / "trusted.json"
 
     @property
     def default_workspace(self) -> Path:
-        """The workspace of an agent that names no other."""
+        """The workspace of agents that don't configure one."""
         return self.home / "workspace"
 
     def unmarked_workspace(self, agent_id: str) -> Path:
-        """The workspace of an agent's conversations that recorded none: its own one in the home, else the home's."""
+        """Return the workspace of conversations that recorded none: the agent's own in the home, else the default."""
         own = self.home / f"workspace-{checked_agent_id(agent_id)}"
         return own if own.is_dir() else self.default_workspace
 
     def is_own_workspace(self, workspace: Path) -> bool:
-        """Whether it is the home's own workspace, by whatever path it is named."""
+        """Whether this is the home's default workspace, by real path."""
         return real_path(workspace) == real_path(self.default_workspace)
 
     def index_file(self, agent_id: str, workspace: Path, template: str | None = None) -> Path:
-        """The index of an agent for a workspace; `template` is `store.path` with `{agentId}` and `{workspace}`."""
+        """Return an agent's index for a workspace; `template` is `store.path` with `{agentId}` and `{workspace}`."""
         safe = checked_agent_id(agent_id)
         if template:
             named = template.replace("{agentId}", safe)
@@ -89,44 +89,44 @@ class Places:
         return self.memory_dir / f"{self.name_for(safe, workspace)}.sqlite"
 
     def name_for(self, name: str, workspace: Path) -> str:
-        """The name itself for the home's own workspace; for any other one with the workspace's key behind it."""
+        """Return the name, suffixed with the workspace's key unless it is the default workspace."""
         return name if self.is_own_workspace(workspace) else f"{name}-{workspace_key(workspace)}"
 
     def agent_dir(self, agent_id: str) -> Path:
-        """What belongs to one agent and is not its index."""
+        """Return the folder of an agent's files other than its index."""
         return self.home / "agents" / checked_agent_id(agent_id)
 
     def sessions_dir(self, agent_id: str) -> Path:
-        """One agent's session registry and transcripts."""
+        """Return the folder of an agent's session registry and transcripts."""
         return self.agent_dir(agent_id) / "sessions"
 
     def plugin_state_dir(self, plugin_id: str) -> Path:
-        """Where a plugin may keep files of its own."""
+        """Return the folder for a plugin's own files."""
         if not re.fullmatch(PLUGIN_ID_PATTERN, plugin_id):
             raise ConfigError(
                 f"Plugin id {plugin_id!r} cannot be used in a path: use letters, digits, '.', '_' and '-', "
-                "at most 128, beginning with a letter or digit."
+                "at most 128, starting with a letter or digit."
             )
         return self.home / "plugins" / plugin_id
 
 
 def checked_agent_id(agent_id: str) -> str:
-    """The id itself, when it is safe to use in a path."""
+    """Return the id if it is safe to use in a path, else raise ConfigError."""
     if not re.fullmatch(AGENT_ID_PATTERN, agent_id):
         raise ConfigError(
             f"Agent id {agent_id!r} cannot be used in a path: use letters, digits, '_' and '-', at most 64, "
-            "beginning with a letter or digit."
+            "starting with a letter or digit."
         )
     return agent_id
 
 
 def real_path(path: Path) -> str:
-    """The one spelling of a folder's path: absolute, without links and, where case is ignored, as it is on disk."""
+    """Return a folder's canonical path: absolute, symlinks resolved, with the case it has on disk."""
     real = os.path.realpath(path)
     try:
         import fcntl
 
-        # macOS: realpath keeps the case that was typed.
+        # macOS: realpath keeps the case as typed.
         ask = fcntl.F_GETPATH  # type: ignore[attr-defined,unused-ignore]
         descriptor = os.open(real, os.O_RDONLY)
     except (ImportError, AttributeError, OSError):
@@ -140,9 +140,9 @@ def real_path(path: Path) -> str:
 
 
 def workspace_key(workspace: Path) -> str:
-    """A short name for a workspace in file names: the folder's name for people, a hash of its real path to tell it.
+    """Return a short file-name-safe key for a workspace: a slug of its name plus a hash of its real path.
 
-    The dot keeps it apart from agent ids, which have none.
+    The dot rules out clashes with agent ids, which have none.
     """
     import hashlib
 
@@ -153,7 +153,7 @@ def workspace_key(workspace: Path) -> str:
 
 
 def expand_home(text: str) -> Path:
-    """`~` and `~name` replaced; a name nobody has is left as it was written."""
+    """Expand `~` and `~user`; an unknown user is left as written."""
     try:
         return Path(text).expanduser()
     except RuntimeError:

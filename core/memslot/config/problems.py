@@ -1,4 +1,4 @@
-"""One thing that is wrong with a config, told so that a person can fix it."""
+"""A config problem, with what a user needs to fix it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ConfigProblem:
-    """Where (`key`, dotted path), what (`value`, already safe to print), why, and the likely fix."""
+    """A problem at a dotted `key`; `value` is already safe to print, `hint` is the likely fix."""
 
     key: str
     reason: str

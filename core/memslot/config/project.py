@@ -1,4 +1,4 @@
-"""A project's own config, `.memslot/memslot.json5`: where it is, and whether it may be looked at."""
+"""A project's own config, `.memslot/memslot.json5`: finding it and reading it safely."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ FOLDER = ".memslot"
 
 @dataclass(frozen=True)
 class ProjectFile:
-    """A project's config file with the bytes that were read; hash and parser see the same ones."""
+    """A project's config file, read once so that hash and parser see the same bytes."""
 
     path: Path
     """The real path."""
     root: Path
-    """The project folder, which holds `.memslot`."""
+    """The project folder, which contains `.memslot`."""
     data: bytes = field(repr=False)
     digest: str
 
 
 def find_project_file(start: Path, places: Places) -> Path | None:
-    """The nearest project config at or above a folder, below the home folder and the file system's root."""
+    """Return the nearest project config at or above a folder, stopping at the user's home and the file system root."""
     try:
         folder = start.resolve(strict=True)
-    except OSError:  # the current folder may be gone
+    except OSError:  # the current folder may be deleted
         return None
     own_home = places.home.resolve()
     own_config = places.config_file.resolve()
@@ -46,7 +46,7 @@ def find_project_file(start: Path, places: Places) -> Path | None:
 
 
 def read_project_file(path: Path) -> ProjectFile:
-    """Read a project's config once, refusing one that somebody else could have put there."""
+    """Read a project's config, rejecting one that another user could have planted."""
     import hashlib
 
     from memslot.config.read import read_config_bytes
@@ -61,14 +61,14 @@ def read_project_file(path: Path) -> ProjectFile:
     data, status = found
     if hasattr(os, "geteuid"):
         if status.st_mode & stat.S_IWOTH:
-            raise TrustError(f"{path} can be changed by every user; run `chmod o-w` on it first.")
+            raise TrustError(f"{path} is world-writable; run `chmod o-w` on it first.")
         if status.st_uid not in (0, os.geteuid()):
             raise TrustError(f"{path} belongs to another user; copy it or change its owner first.")
     return ProjectFile(real, root, data, hashlib.sha256(data).hexdigest())
 
 
 def project_file_at(path: Path) -> Path:
-    """The config file that a person means by a project folder, its `.memslot` folder, or the file."""
+    """Resolve a project folder, its `.memslot` folder or the file itself to the config file."""
     if not path.is_dir():
         return path
     folder = path if path.name == FOLDER else path / FOLDER

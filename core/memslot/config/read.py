@@ -1,4 +1,4 @@
-"""Read a config file from disk; whatever is wrong with it is said in one sentence."""
+"""Reading of config files; every failure is one clear sentence."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from memslot.errors import ConfigError
 LARGEST = 1024 * 1024
 DEEPEST = 64
 
-# tomllib needs a minute and a gigabyte for one key of 50,000 parts, so such a key never reaches it.
+# tomllib takes a minute and a gigabyte for a key of 50,000 parts: reject it first.
 _LONG_TOML_KEY = re.compile(r"(?<![\w-])(?:(?:[\w-]++|\"[^\"\n]*+\"|'[^'\n]*+')[ \t]*+\.[ \t]*+){64}")
 
 
 @dataclass(frozen=True)
 class RawConfig:
-    """A file's content, before anything is known about its keys."""
+    """A parsed file, before validation."""
 
     path: Path
     text: str = field(repr=False)
@@ -35,16 +35,16 @@ class RawConfig:
 
 
 def read_config_file(path: Path) -> RawConfig | None:
-    """The file's content, or None when there is no file."""
+    """Read a config file; None if it does not exist."""
     found = read_config_bytes(path)
     return None if found is None else parse_config_bytes(path, found[0])
 
 
 def read_config_bytes(path: Path) -> tuple[bytes, os.stat_result] | None:
-    """The bytes of a regular file of sensible size, with the status of the very file they came from."""
+    """Read a regular file up to the size limit; return its bytes and the fstat of the open file."""
     try:
         _check_kind(path, path.stat())
-        # Should the file become a FIFO between the two calls, this open does not wait for a writer.
+        # O_NONBLOCK: if the file became a FIFO since stat, open must not wait for a writer.
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
         with os.fdopen(descriptor, "rb") as file:
             status = os.fstat(file.fileno())
@@ -57,22 +57,22 @@ def read_config_bytes(path: Path) -> tuple[bytes, os.stat_result] | None:
             ) from None
         return None
     except PermissionError:
-        raise ConfigError(f"{path} may not be read by this user; change its permissions or owner.") from None
+        raise ConfigError(f"{path} is not readable by this user; change its permissions or owner.") from None
     except NotADirectoryError:
-        raise ConfigError(f"{path} lies below a file that is not a folder; choose another path.") from None
+        raise ConfigError(f"{path} is below a file, not a folder; choose another path.") from None
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise ConfigError(f"{path} is a symlink that leads back to itself; replace it with a file.") from None
+            raise ConfigError(f"{path} is a symlink loop; replace it with a file.") from None
         raise ConfigError(f"{path} could not be read ({error.strerror}); check the disk and path.") from None
     except ValueError:  # a NUL in the path itself
-        raise ConfigError(f"{str(path)!r} is not a possible path; choose another.") from None
+        raise ConfigError(f"{str(path)!r} is not a valid path; choose another.") from None
     if len(data) > LARGEST:
         raise ConfigError(f"{path} is larger than 1 MiB, too large for a config; is it the right file?")
     return data, status
 
 
 def parse_config_bytes(path: Path, data: bytes) -> RawConfig:
-    """Decode and parse what was read from `path`."""
+    """Decode and parse the content of `path`."""
     text = _decoded(path, data)
     if path.suffix.lower() == ".toml":
         return RawConfig(path, text, _parse_toml(path, text), None)
@@ -108,7 +108,7 @@ def _parse_json5(path: Path, text: str) -> RawConfig:
     except pyjson5.Json5NestingTooDeep:
         raise _too_deep(path) from None
     except pyjson5.Json5Exception as error:
-        raise ConfigError(_json5_complaint(path, text, str(error.args[0]) if error.args else "")) from None
+        raise ConfigError(_json5_message(path, text, str(error.args[0]) if error.args else "")) from None
     _check_object(path, tree)
     positions = outline(text)
     if duplicates := positions.duplicates():
@@ -126,34 +126,36 @@ def _parse_json5(path: Path, text: str) -> RawConfig:
     return RawConfig(path, text, tree, positions)
 
 
-def _json5_complaint(path: Path, text: str, message: str) -> str:
-    """pyjson5 says "Expected b'colon' near 3, found U+002d"; say it in lines and plain words."""
+def _json5_message(path: Path, text: str, message: str) -> str:
+    """Translate a pyjson5 error ("Expected b'colon' near 3, found U+002d") to a line and plain words."""
     near = re.search(r"near (\d+)", message)
     if not near or message.startswith("No JSON"):
-        return f"{path} holds no settings; write {{}} for a config without any."
+        return f"{path} has no settings; write {{}} for an empty config."
     offset = int(near[1]) - 1
     if message.startswith("Extra data"):
         offset = skip_blank(text, offset + 1)
     elif message.startswith(("Stray", "Unclosed b'comment'")):
-        offset -= 1  # these two are counted from behind the character
+        offset -= 1  # these two point past the character
     starts = line_starts(text)
     line = bisect_right(starts, offset)
     place = f"line {line}, column {offset - starts[line - 1] + 1}"
     if unclosed := re.match(r"Unclosed b'(\w+)'", message):
         names = {
-            "NumericLiteral": "a number that cannot be read",
-            "object": "a { that is not closed",
-            "array": "a [ that is not closed",
+            "NumericLiteral": "an invalid number",
+            "object": "an unclosed {",
+            "array": "an unclosed [",
         }
-        what = names.get(unclosed[1], f"a {unclosed[1]} that is not closed")
-        return f"{path} has {what}, beginning in {place}; correct it there."
+        what = names.get(unclosed[1], f"an unclosed {unclosed[1]}")
+        return f"{path} has {what}, starting at {place}; correct it there."
     if message.startswith("Extra data"):
-        return f"{path} goes on after the end of its settings, in {place}; remove what follows."
+        return f"{path} has extra text after the end of its settings, at {place}; remove it."
     found = re.search(r"found U\+([0-9a-fA-F]+)", message)
     what = (
-        "this cannot be a value" if "Expected U+" in message or not found else f"{_character(found[1])} is unexpected"
+        "this is not a valid value"
+        if "Expected U+" in message or not found
+        else f"{_character(found[1])} is unexpected"
     )
-    return f"{path} cannot be read at {place}: {what}; correct it, or look for a missing comma or quote before it."
+    return f"{path} has a syntax error at {place}: {what}; correct it, or look for a missing comma or quote before it."
 
 
 def _character(code: str) -> str:
@@ -171,10 +173,10 @@ def _parse_toml(path: Path, text: str) -> dict[str, Any]:
     except RecursionError:
         raise _too_deep(path) from None
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(_toml_complaint(path, str(error))) from None
-    except ValueError as error:  # dates that do not exist, numbers too long to read
+        raise ConfigError(_toml_message(path, str(error))) from None
+    except ValueError as error:  # impossible dates, overlong numbers
         reason = str(error).split(":")[0].split(";")[0]
-        raise ConfigError(f"{path} has a value that cannot be read ({reason}); correct it.") from None
+        raise ConfigError(f"{path} has an invalid value ({reason}); correct it.") from None
     plain = _plain(tree, 0)
     if plain is None:
         raise _too_deep(path)
@@ -182,14 +184,14 @@ def _parse_toml(path: Path, text: str) -> dict[str, Any]:
     return plain  # type: ignore[no-any-return]
 
 
-def _toml_complaint(path: Path, message: str) -> str:
+def _toml_message(path: Path, message: str) -> str:
     match = re.fullmatch(r"(?s)(.*) \(at (.*)\)", message)
     reason, place = match.groups() if match else (message, "an unknown place")
-    return f"{path} cannot be read at {place}: {reason.rstrip('.').lower()}; correct it there."
+    return f"{path} has a syntax error at {place}: {reason.rstrip('.').lower()}; correct it there."
 
 
 def _plain(value: Any, depth: int) -> Any:
-    """TOML's dates become text, as JSON has none; None says that the nesting is too deep."""
+    """Convert TOML dates to strings, as in JSON; return None if the nesting is too deep."""
     if isinstance(value, dict | list):
         if depth >= DEEPEST:
             return None
@@ -203,7 +205,7 @@ def _plain(value: Any, depth: int) -> Any:
 
 def _check_object(path: Path, tree: Any) -> None:
     if not isinstance(tree, dict):
-        raise ConfigError(f"{path} must hold an object at its top level; begin it with {{ and end it with }}.")
+        raise ConfigError(f"{path} must be an object at its top level; start it with {{ and end it with }}.")
 
 
 def _too_deep(path: Path) -> ConfigError:

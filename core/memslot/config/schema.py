@@ -1,4 +1,4 @@
-"""JSON Schema 2020-12 for plugin settings and tool arguments: checked before any plugin code runs."""
+"""JSON Schema 2020-12 validation of plugin settings and tool arguments, before any plugin code runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memslot.config.sensitive import is_secret_key, shown
 from memslot.config.spelling import nearest
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
-_LONGEST = 200
+_MAX_CHARS = 200
 _BOUNDS = {
     "minimum": "at least",
     "exclusiveMinimum": "more than",
@@ -21,11 +21,11 @@ _BOUNDS = {
     "exclusiveMaximum": "less than",
 }
 _OTHER_REASONS = {
-    "anyOf": "fits none of the forms it may have",
-    "oneOf": "must fit exactly one of the forms it may have",
-    "not": "has a form it must not have",
-    "format": "is not written in the required format",
-    "uniqueItems": "holds the same item twice",
+    "anyOf": "matches none of the allowed forms",
+    "oneOf": "must match exactly one of the allowed forms",
+    "not": "has a forbidden form",
+    "format": "does not have the required format",
+    "uniqueItems": "has a duplicate item",
     "multipleOf": "is not a multiple of the required number",
 }
 _LENGTHS = {
@@ -37,10 +37,10 @@ _LENGTHS = {
 
 
 def schema_validator(schema: Mapping[str, Any]) -> Any:
-    """Compile a schema; raises ValueError where it is not a valid one. Never fetches a remote reference."""
+    """Compile a schema. Raises ValueError if it is invalid. Never fetches remote references."""
     import jsonschema_rs
 
-    # Without `properties` the library reports the value of a refused key, and not which key it is.
+    # Without `properties`, the library reports a refused key's value instead of its name.
     complete = {"properties": {}, **schema} if schema.get("additionalProperties") is False else dict(schema)
     try:
         return jsonschema_rs.Draft202012Validator(complete, retriever=_refuse_remote)
@@ -51,15 +51,15 @@ def schema_validator(schema: Mapping[str, Any]) -> Any:
 
 
 def _refuse_remote(uri: str) -> Any:
-    raise ValueError(f"{uri} is outside this schema; references must stay inside it")
+    raise ValueError(f"{uri} is a remote reference; only references within the schema are allowed")
 
 
 def schema_fault(schema: Any) -> str | None:
-    """Why a schema cannot be used, or None."""
+    """Return why a schema is unusable, or None."""
     if not isinstance(schema, Mapping):
         return "it is not an object"
     if str(schema.get("$schema", _DIALECT)).rstrip("#") != _DIALECT:
-        return f"its $schema must be {_DIALECT} or left out"
+        return f"its $schema must be {_DIALECT} or omitted"
     try:
         schema_validator(schema)
     except ValueError as error:
@@ -75,9 +75,9 @@ def check_settings(
     secret_paths: frozenset[str] = frozenset(),
     hidden: Collection[KeyPath] = (),
 ) -> list[ConfigProblem]:
-    """All faults of a value at once, each with its key path, a safe form of the value, and the reason.
+    """Return all problems of a value, each with its key path, the value in printable form, and the reason.
 
-    `secret_paths` are the manifest's sensitive settings; `hidden` are full paths whose values came from elsewhere.
+    `secret_paths` are the manifest's sensitive settings; `hidden` are full paths of values from the environment.
     """
     problems: list[ConfigProblem] = []
     try:
@@ -101,7 +101,7 @@ def check_settings(
 
 
 def _is_marked_secret(path: KeyPath, secret_paths: frozenset[str]) -> bool:
-    """Whether the manifest marks a setting, or one around it, as sensitive."""
+    """Whether the manifest marks a setting or one of its parents as sensitive."""
     return any(format_key(path[:length]) in secret_paths for length in range(1, len(path) + 1))
 
 
@@ -115,7 +115,7 @@ def _unknown_key(path: KeyPath, known: list[str]) -> ConfigProblem:
 
 
 def _known_keys(schema: Any, schema_path: list[str | int]) -> list[str]:
-    """The keys an object may have, looked up beside the keyword that refused one."""
+    """Return the known keys of an object, found next to the keyword that rejected one."""
     for part in schema_path[:-1]:
         try:
             schema = schema[part]
@@ -125,7 +125,7 @@ def _known_keys(schema: Any, schema_path: list[str | int]) -> list[str]:
 
 
 def reason_of(fault: Any) -> str:
-    """What a value lacks, by the one keyword of its schema that it does not satisfy."""
+    """Say why a value is rejected, by the schema keyword it violates."""
     kind, keyword = fault.kind, fault.kind.name
     if keyword == "type":
         types = [kind.types] if isinstance(kind.types, str) else kind.types
@@ -140,12 +140,12 @@ def reason_of(fault: Any) -> str:
         return f"must have {_LENGTHS[keyword].format(kind.limit)}"
     if keyword == "pattern":
         return f"must match the pattern {kind.pattern}"
-    # Never the library's own sentence: it quotes the value, and with it what is hidden inside.
+    # Never the library's own message: it quotes the value, secrets included.
     return _OTHER_REASONS.get(keyword, f"does not satisfy the schema's {keyword}")
 
 
 def with_defaults(schema: Any, value: Any) -> Any:
-    """A value with the schema's `default`s filled in where keys are missing. Changes neither argument."""
+    """Return a copy of the value with the schema's `default`s filled in."""
     if not isinstance(schema, Mapping):
         return copied(value)
     if isinstance(value, list | tuple):
@@ -160,4 +160,4 @@ def with_defaults(schema: Any, value: Any) -> Any:
 
 def _as_json(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    return text if len(text) <= _MAX_CHARS else text[: _MAX_CHARS - 1] + "…"

@@ -1,4 +1,4 @@
-"""`memorySearch`: with which embedder memory is indexed and searched. A memory's manifest describes its other keys."""
+"""`memorySearch`: the embedder that memory is indexed with. A memory's manifest describes its other keys."""
 
 from memslot.config.section import Section, Text, setting
 
@@ -12,8 +12,8 @@ class RemoteBatch(Section):
 
 
 class Remote(Section):
-    base_url: Text | None = setting(None, "Address of an API that speaks the provider's protocol.")
-    api_key: str | None = setting(None, 'The key; better "${NAME}", which reads an environment variable.', shown=False)
+    base_url: Text | None = setting(None, "Base URL of an API that speaks the provider's protocol.")
+    api_key: str | None = setting(None, 'The API key; prefer "${NAME}", an environment variable.', shown=False)
     headers: dict[str, str] = setting({}, "Extra HTTP headers for every request.", shown=False)
     batch: RemoteBatch = setting(RemoteBatch, "The provider's batch API.")
 
@@ -24,7 +24,7 @@ class Local(Section):
 
 
 class MemorySearch(Section):
-    """The embedder of one agent's memory; `written` has the keys that the memory itself reads, too."""
+    """The embedder of one agent's memory; `written` also contains the keys that the memory reads itself."""
 
     enabled: bool = setting(True, "Index and search memory.")
     provider: Text = setting("auto", 'Embedding provider; "auto" picks one, "none" searches by keywords only.')
@@ -38,6 +38,6 @@ class MemorySearch(Section):
 
 
 class Memory(Section):
-    """Settings of the memory that do not depend on the agent."""
+    """Agent-independent memory settings."""
 
-    search: MemorySearch = setting(MemorySearch, "Another spelling of agents.defaults.memorySearch.")
+    search: MemorySearch = setting(MemorySearch, "Alias of agents.defaults.memorySearch.")

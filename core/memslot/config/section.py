@@ -1,7 +1,7 @@
-"""What all sections of the config have in common.
+"""The base class of config sections.
 
-A section is an immutable record that is described once: Python, the checks, the JSON Schema and the docs all read its
-fields. A tree is checked by the JSON Schema where it enters (`check`); `Section.from_tree` builds what was checked.
+A section is an immutable record declared once: the validation, the JSON Schema and the docs all derive from its fields.
+A tree is validated by the JSON Schema on entry (`check`); `Section.from_tree` builds from validated trees only.
 """
 
 # No `from __future__ import annotations`: from_tree reads the fields' types.
@@ -16,15 +16,15 @@ _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", type(
 
 
 def camel_case(name: str) -> str:
-    """A field's key in the file: `max_results` is `maxResults`, `lambda_` is `lambda`."""
+    """Return a field's key in the file: `max_results` is `maxResults`, `lambda_` is `lambda`."""
     first, *others = name.rstrip("_").split("_")
     return first + "".join(map(str.capitalize, others))
 
 
 def setting(default: Any, description: str, *, alias: str | None = None, shown: bool = True, **keywords: Any) -> Any:
-    """A field of a section, with `keywords` of JSON Schema such as `minimum=1`. With `shown` off it stays out of repr.
+    """Declare a field of a section, with JSON Schema `keywords` such as `minimum=1`. `shown=False` omits it from repr.
 
-    The default is a value, or the class of another section, or `...` where the field must be given.
+    The default is a value, the class of another section, or `...` if the field is required.
     """
     metadata = {"alias": alias, "schema": {"description": description, **keywords}}
     if default is ...:
@@ -37,17 +37,17 @@ def setting(default: Any, description: str, *, alias: str | None = None, shown: 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 class Section:
-    """A part of the config: camelCase in files, snake_case in Python, no surprises from type conversion."""
+    """A part of the config: camelCase in files, snake_case in Python, no implicit type conversion."""
 
     __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
     _written: Mapping[str, Any]
 
     def __init_subclass__(cls) -> None:
-        # The methods below serve all sections: generating them for each class takes 30 ms at every start, and so does
-        # the docstring that `dataclass` makes up where there is none.
-        said, cls.__doc__ = cls.__doc__, " "
+        # All sections share the methods below: generating them per class costs 30 ms at every start, as does the
+        # docstring that `dataclass` generates if there is none.
+        doc, cls.__doc__ = cls.__doc__, " "
         dataclasses.dataclass(init=False, repr=False, eq=False)(cls)
-        cls.__doc__ = said
+        cls.__doc__ = doc
 
     def __init__(self, **values: Any) -> None:
         for field in dataclasses.fields(self):
@@ -70,13 +70,13 @@ class Section:
         self.__post_init__()
 
     def __post_init__(self) -> None:
-        """Settle values that depend on each other."""
+        """Derive values that depend on others."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise dataclasses.FrozenInstanceError(f"cannot assign to {name!r}: a config does not change")
+        raise dataclasses.FrozenInstanceError(f"cannot assign to {name!r}: a config is immutable")
 
     def __delattr__(self, name: str) -> None:
-        raise dataclasses.FrozenInstanceError(f"cannot delete {name!r}: a config does not change")
+        raise dataclasses.FrozenInstanceError(f"cannot delete {name!r}: a config is immutable")
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and self._values() == other._values()
@@ -90,24 +90,24 @@ class Section:
 
     @classmethod
     def from_tree(cls, tree: Mapping[str, Any]) -> Self:
-        """Build the section from a tree that was checked; keys that somebody else reads stay in `written`."""
+        """Build the section from a validated tree; unknown keys stay in `written` for their own readers."""
         fields = dataclasses.fields(cls)
         made = cls(**{each.name: _built(each.type, tree[key]) for each in fields if (key := _key_of(each)) in tree})
         made.__dict__["_written"] = tree
         return made
 
     def to_tree(self) -> dict[str, Any]:
-        """All settings under the keys of the file, defaults included, as plain JSON data."""
+        """Return all settings by file key, defaults included, as plain JSON data."""
         return {_key_of(field): _plain(getattr(self, field.name)) for field in dataclasses.fields(self)}
 
     def written(self) -> dict[str, Any]:
-        """Only what somebody set, as they set it: layers merge on this and never on defaults."""
+        """Return only what was explicitly set: layers merge this, never defaults."""
         tree: dict[str, Any] = copied(self._written)
         return tree
 
 
 def json_schema(kind: type[Section]) -> dict[str, Any]:
-    """JSON Schema 2020-12 of a section's keys."""
+    """Return the JSON Schema 2020-12 of a section."""
     required = [_key_of(field) for field in dataclasses.fields(kind) if _default(field) is dataclasses.MISSING]
     return {
         "type": "object",
@@ -120,9 +120,9 @@ def json_schema(kind: type[Section]) -> dict[str, Any]:
 def _field_schema(field: "dataclasses.Field[Any]") -> dict[str, Any]:
     default = _default(field)
     if isinstance(default, Section):
-        default = {}  # the keys inside have defaults of their own
-    told = {} if default is dataclasses.MISSING else {"default": _plain(default)}
-    return {**_type_schema(field.type), **field.metadata["schema"], **told}
+        default = {}  # the inner keys have their own defaults
+    shown = {} if default is dataclasses.MISSING else {"default": _plain(default)}
+    return {**_type_schema(field.type), **field.metadata["schema"], **shown}
 
 
 def _default(field: "dataclasses.Field[Any]") -> Any:
@@ -139,7 +139,7 @@ def _type_schema(annotation: Any) -> dict[str, Any]:
         return {"type": "array", "items": _type_schema(arguments[0])}
     if origin is dict:
         return {"type": "object", "additionalProperties": _type_schema(arguments[1])}
-    if arguments:  # a union: keywords of JSON Schema only concern values of their own type
+    if arguments:  # a union: schema keywords only apply to values of their own type
         options = [_type_schema(each) for each in arguments]
         whole = {key: value for option in options for key, value in option.items()}
         if "enum" in whole:
@@ -163,7 +163,7 @@ def _plain(value: Any) -> Any:
 
 
 def _built(annotation: Any, value: Any) -> Any:
-    """A checked value as its field holds it: lists as tuples, objects as sections, numbers as their kind."""
+    """Convert a validated value to its field's type: lists to tuples, objects to sections, numbers to int or float."""
     for kind in _kinds(annotation):
         origin, arguments = get_origin(kind) or kind, get_args(kind)
         if origin is tuple and not isinstance(value, str | None):
@@ -179,7 +179,7 @@ def _built(annotation: Any, value: Any) -> Any:
 
 
 def _kinds(annotation: Any) -> Iterator[Any]:
-    """The types that a union allows, without what `Annotated` says about them."""
+    """Yield the member types of a union, without their `Annotated` metadata."""
     origin = get_origin(annotation)
     if origin is Annotated:
         yield from _kinds(get_args(annotation)[0])
@@ -191,4 +191,4 @@ def _kinds(annotation: Any) -> Iterator[Any]:
 
 
 Text = Annotated[str, ("minLength", 1)]
-"""A text that is not empty: beside the type stand keywords of JSON Schema."""
+"""Non-empty text; the annotations are JSON Schema keywords."""

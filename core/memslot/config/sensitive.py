@@ -1,4 +1,4 @@
-"""Which settings are secrets, and how a value is shown in a message."""
+"""Secret settings, and how values are shown in messages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def is_secret_key(path: KeyPath) -> bool:
 
 
 def shown(value: Any, path: KeyPath, *, hide: bool = False) -> str:
-    """A value for an error message: short, on one line, and never a secret."""
+    """Format a value for an error message: short, on one line, secrets masked."""
     if isinstance(value, dict):
         return "an object"
     if isinstance(value, list | tuple):
@@ -35,14 +35,14 @@ def shown(value: Any, path: KeyPath, *, hide: bool = False) -> str:
         value = _mask(value)
     try:
         text = json.dumps(value, ensure_ascii=False, default=str)
-    except ValueError:  # an integer with more digits than Python is willing to print
+    except ValueError:  # an integer with more digits than Python will convert
         return "a very large number"
     text = text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").replace("\x7f", "\\u007f")
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
 def masked(tree: Any, path: KeyPath = (), *, also: Collection[str] = ()) -> Any:
-    """A copy of a config tree that can be shown to anybody: every secret is `***`, and what `also` names."""
+    """Return a copy of a config tree that is safe to show: secrets and the keys in `also` become `***`."""
     if path and format_key(path) in also and not isinstance(tree, bool | None):
         return _reference_or_hidden(tree)
     if isinstance(tree, dict):

@@ -1,4 +1,4 @@
-"""What somebody likely meant."""
+""" "Did you mean" suggestions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 def nearest(written: str, known: Iterable[str]) -> str | None:
-    """The known name nearest to what was written; case, dashes and underscores do not count."""
+    """Return the closest known name, ignoring case, dashes and underscores."""
     import difflib
 
     folded = {_fold(name): name for name in known}

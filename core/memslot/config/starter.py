@@ -1,4 +1,4 @@
-"""What `memslot init` writes into a new home."""
+"""The files `memslot init` writes into a new home."""
 
 from __future__ import annotations
 
@@ -59,17 +59,17 @@ Notes of a single day go into `memory/YYYY-MM-DD.md`. Both are plain Markdown; e
 
 
 def starter_config() -> str:
-    """The commented config file of a new home; it changes no default."""
+    """Return the commented config file of a new home; it changes no default."""
     return _CONFIG
 
 
 def starter_memory() -> str:
-    """The `MEMORY.md` of a new workspace."""
+    """Return the `MEMORY.md` of a new workspace."""
     return _MEMORY
 
 
 def without_starter(text: str) -> str:
-    """A note without the sentences that `memslot init` put there and nobody changed: they say nothing."""
+    """Remove the unchanged boilerplate sentences of `memslot init` from a note."""
     return "\n".join(line for line in text.split("\n") if line.strip() not in _STARTER_SENTENCES)
 
 

@@ -1,4 +1,4 @@
-"""Change one key in a TOML text; tomlkit keeps comments and layout."""
+"""Edit one key of a TOML text; tomlkit preserves comments and layout."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from memslot.errors import ConfigError
 
 
 def _or_by_hand(edit: Callable[..., str]) -> Callable[..., str]:
-    """tomlkit knows less TOML than tomllib does: what it cannot handle is left to the person."""
+    """Turn tomlkit failures into a ConfigError: it supports less TOML than tomllib."""
 
     @wraps(edit)
     def guarded(*arguments: Any) -> str:
@@ -29,7 +29,7 @@ def _or_by_hand(edit: Callable[..., str]) -> Callable[..., str]:
 
 @_or_by_hand
 def set_in_toml(text: str, path: KeyPath, value: Any) -> str:
-    """The text with `value` at `path`; tables on the way are made when they are missing."""
+    """Return the text with `value` at `path`, creating missing tables."""
     import tomlkit
 
     if _has_null(value):
@@ -51,7 +51,7 @@ def set_in_toml(text: str, path: KeyPath, value: Any) -> str:
 
 @_or_by_hand
 def unset_in_toml(text: str, path: KeyPath) -> str:
-    """The text without the key; the same text when it is not there."""
+    """Return the text without the key; unchanged if the key is not set."""
     import tomlkit
 
     document = tomlkit.parse(text)
@@ -77,7 +77,7 @@ def _get(owner: Any, step: str | int) -> Any:
 def _put(owner: Any, step: str | int, value: Any, path: KeyPath) -> None:
     if isinstance(owner, dict):
         if isinstance(step, int):
-            raise ConfigError(f"{format_key(path)} asks for a place in a list where a table stands; use a name.")
+            raise ConfigError(f"{format_key(path)} is a list index, but there is a table; use a name.")
         owner[step] = value
         return
     index = list_index(step)

@@ -1,4 +1,4 @@
-"""Which projects' config files the person has trusted, by path and content."""
+"""Trusted project config files, by path and content."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TrustState = Literal["trusted", "changed", "unknown"]
 
 @dataclass(frozen=True)
 class TrustedProject:
-    """One record: this file, with exactly this content."""
+    """One trusted file with its content hash."""
 
     path: Path
     digest: str
@@ -34,7 +34,7 @@ class TrustedProject:
 
 @dataclass(frozen=True)
 class TrustBook:
-    """All records; `warning` says why there are none when the file could not be used."""
+    """All records; `warning` says why the trust file is unusable, if so."""
 
     projects: Mapping[Path, TrustedProject]
     warning: str | None = None
@@ -47,7 +47,7 @@ class TrustBook:
 
 
 def read_trust(places: Places) -> TrustBook:
-    """The records; an unusable file means that nothing is trusted."""
+    """Read the trust file; if it is unusable, nothing is trusted."""
     try:
         found = read_config_bytes(places.trust_file)
         if found is None:
@@ -66,18 +66,18 @@ def read_trust(places: Places) -> TrustBook:
 
 
 def read_requests(path: Path) -> tuple[ProjectFile, list[Request]]:
-    """A project's config file and every value it sets, to be looked at before it is trusted."""
+    """Return a project's config file and every value it sets, for review before trusting it."""
     project = read_project_file(project_file_at(path))
     return project, requests(parse_config_bytes(project.path, project.data).tree, project.root)
 
 
 def trust_project(path: Path, places: Places, *, seen: ProjectFile | None = None) -> TrustedProject:
-    """Trust a project's config file as it is now, or as it was when it was shown (`seen`).
+    """Trust a project's config file as it is now, or as it was when reviewed (`seen`).
 
     `path` is the project folder or the file.
     """
     project = seen or read_project_file(project_file_at(path))
-    parse_config_bytes(project.path, project.data)  # nobody can have read what is not a config
+    parse_config_bytes(project.path, project.data)  # only a valid config can have been reviewed
     record = TrustedProject(project.path, project.digest, datetime.now(UTC).isoformat(timespec="seconds"))
     try:
         make_private_dir(places.home)
@@ -92,7 +92,7 @@ def trust_project(path: Path, places: Places, *, seen: ProjectFile | None = None
 
 
 def revoke_trust(path: Path, places: Places) -> bool:
-    """Forget a project's config file; False when it was not trusted. The file itself may be gone."""
+    """Revoke trust in a project's config file, which may be deleted; return False if it was not trusted."""
     real = project_file_at(path).resolve()
     if not places.trust_file.exists():
         return False
@@ -119,7 +119,7 @@ def _locked(places: Places) -> AbstractContextManager[None]:
 
 
 def trusted_projects(places: Places) -> tuple[TrustedProject, ...]:
-    """Every record, by path."""
+    """Return all records, sorted by path."""
     return tuple(project for _, project in sorted(read_trust(places).projects.items()))
 
 

@@ -1,1 +1,1 @@
-"""Embeddings: what a provider is, the choice between several, and the pipeline that asks one for many texts."""
+"""Embeddings: the provider contract, provider selection, and the batching and retry pipeline."""

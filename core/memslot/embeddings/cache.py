@@ -1,4 +1,4 @@
-"""Embeddings that are kept, so that the same text is embedded and paid for once."""
+"""Embedding caches, so the same text is embedded and paid for only once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DEFAULT_MAX_ENTRIES = 50_000
 
 
 class CacheKey(NamedTuple):
-    """What an embedding depends on. `provider_key` also tells apart two servers that use one model's name."""
+    """Everything an embedding depends on. `provider_key` distinguishes servers that share a model name."""
 
     provider: str
     model: str
@@ -25,17 +25,17 @@ class CacheKey(NamedTuple):
 
 @runtime_checkable
 class EmbeddingCache(Protocol):
-    """Keeps rows by key. Used from several threads, as the pipeline is."""
+    """A key-value store of embedding rows. Must be thread-safe."""
 
     def get_many(self, keys: Sequence[CacheKey]) -> Mapping[CacheKey, Row]:
-        """The rows that are there; a key that is missing is left out."""
+        """Return the cached rows; misses are omitted."""
 
     def put_many(self, rows: Mapping[CacheKey, Row]) -> None:
-        """Keep these rows for good: what was handed over survives a crash, if the cache survives at all."""
+        """Store these rows; a persistent cache must make them durable before it returns."""
 
 
 class MemoryCache:
-    """A cache for as long as the program runs: what was not used for longest goes first."""
+    """An in-process LRU cache."""
 
     def __init__(self, max_entries: int = DEFAULT_MAX_ENTRIES) -> None:
         self._max_entries = max(1, max_entries)
@@ -43,7 +43,7 @@ class MemoryCache:
         self._lock = threading.Lock()
 
     def get_many(self, keys: Sequence[CacheKey]) -> dict[CacheKey, Row]:
-        """The rows that are there; each counts as used now."""
+        """Return the cached rows and mark them as recently used."""
         found = {}
         with self._lock:
             for key in keys:
@@ -54,10 +54,10 @@ class MemoryCache:
         return found
 
     def put_many(self, rows: Mapping[CacheKey, Row]) -> None:
-        """Keep these rows, and let the oldest go where there are too many."""
+        """Store these rows, evicting the least recently used."""
         with self._lock:
             for key, row in rows.items():
-                # A copy: a row is often a view of its whole batch, which would stay in memory with it.
+                # Copy: a row is often a view that would keep its whole batch in memory.
                 self._rows[key] = row.copy()
                 self._rows.move_to_end(key)
             while len(self._rows) > self._max_entries:
@@ -68,5 +68,5 @@ class MemoryCache:
 
 
 def text_hash(text: str) -> str:
-    """SHA-256 of a text, as hex."""
+    """Return the hex SHA-256 of a text."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,4 +1,4 @@
-"""Cancels embedding: a person asked for it, or another part of the work failed."""
+"""Cancellation of embedding work, by the caller or because another part failed."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from collections.abc import Callable
 from memslot.errors import EmbeddingCancelledError
 
 LOOK_SECONDS = 0.1
-"""How often a wait looks up to see whether somebody asked to stop."""
+"""How often a waiting thread checks for cancellation."""
 
 
 class Stop:
-    """Says that a piece of work should end: somebody asked for it, or another part of it failed."""
+    """A cancellation token. `asked` is the caller's event or callback; `set` cancels from inside."""
 
     def __init__(self, asked: threading.Event | Callable[[], bool] | None = None) -> None:
         self._asked = asked.is_set if isinstance(asked, threading.Event) else asked
@@ -28,18 +28,18 @@ class Stop:
         return self._event.is_set()
 
     def check(self) -> None:
-        """Raise an EmbeddingCancelledError once the work should end."""
+        """Raise EmbeddingCancelledError if cancelled."""
         if self._event.is_set():
             raise EmbeddingCancelledError(self._reason)
 
     def ask(self) -> None:
-        """Ask the person who may cancel, and check; only in their own thread, whose function it is."""
+        """Poll the caller's `asked` callback, then check. Only from the caller's thread."""
         if self._asked is not None and self._asked():
             self.set()
         self.check()
 
     def pause(self, seconds: float) -> None:
-        """Wait; somebody who cancels meanwhile ends it with an EmbeddingCancelledError."""
+        """Sleep; raise EmbeddingCancelledError if cancelled meanwhile."""
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
             self.ask()

@@ -1,4 +1,4 @@
-"""Leaves a provider alone for a while after it refused a key or a quota: asking again would only annoy it."""
+"""Circuit breaker: stops calling a provider for a while after an auth or quota error."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OPEN_SECONDS = 60.0
 
 
 class Circuits:
-    """Which providers are being left alone, by their key, until when and why."""
+    """The open circuits by provider key, each with its expiry and reason."""
 
     def __init__(self, seconds: float = OPEN_SECONDS, clock: Callable[[], float] = time.monotonic) -> None:
         self._seconds = seconds
@@ -23,7 +23,7 @@ class Circuits:
 
     @contextmanager
     def around(self, key: str, name: str) -> Iterator[None]:
-        """Around a request: raises at once while the provider is left alone, and notes when it refuses."""
+        """Guard a request: fail fast while the circuit is open, and open it if the provider refuses."""
         self.check(key, name)
         try:
             yield
@@ -32,25 +32,25 @@ class Circuits:
             raise
 
     def check(self, key: str, name: str) -> None:
-        """Raise a ProviderRefusedError if this provider is being left alone."""
+        """Raise ProviderRefusedError if the circuit is open."""
         with self._lock:
             until, reason = self._open.get(key, (0.0, ""))
             left = until - self._clock()
             if left <= 0:
                 self._open.pop(key, None)
                 return
-        raise ProviderRefusedError(f"{name} is not asked for another {max(1, round(left))} s, because: {reason}")
+        raise ProviderRefusedError(f"{name} is paused for another {max(1, round(left))} s after this error: {reason}")
 
     def open(self, key: str, reason: str) -> None:
-        """Leave a provider alone from now on."""
+        """Open the circuit for the configured time."""
         with self._lock:
             self._open[key] = (self._clock() + self._seconds, reason)
 
     def clear(self) -> None:
-        """Ask every provider again."""
+        """Close all circuits."""
         with self._lock:
             self._open.clear()
 
 
 circuits = Circuits()
-"""The ones of this process, which every pipeline heeds unless it is given others."""
+"""Process-wide default, shared by all pipelines that aren't given their own."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from memslot.config.search_model import MemorySearch
 
 DEFAULT_BATCH_ITEMS = 100
+DEFAULT_BATCH_TOKENS = 8000
 QUERY_SECONDS, BATCH_SECONDS = 60.0, 120.0
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
@@ -53,6 +54,12 @@ def batch_items_of(provider: EmbeddingProvider) -> int:
     """How many texts one request may hold: the provider's `max_batch_items`, or a number that all take."""
     cap = getattr(provider, "max_batch_items", None)
     return cap if isinstance(cap, int) and cap > 0 else DEFAULT_BATCH_ITEMS
+
+
+def batch_tokens_of(provider: EmbeddingProvider) -> int:
+    """How many tokens one request may hold: the provider's `max_batch_tokens`, or a number that all take in time."""
+    cap = getattr(provider, "max_batch_tokens", None)
+    return cap if isinstance(cap, int) and cap > 0 else DEFAULT_BATCH_TOKENS
 
 
 def timeouts_of(provider: EmbeddingProvider) -> tuple[float, float]:

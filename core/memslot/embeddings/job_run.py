@@ -1,4 +1,4 @@
-"""One run of batch jobs: hands them in, waits for them, and collects what they give."""
+"""One run of batch jobs: submits, polls and collects them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MAX_FAILURES = 2
 _TRANSFER_SECONDS = 600.0
 _CANCEL_SECONDS = 10.0
 _SUBMIT_ONCE = RetryPolicy(retries_timeouts=False)
-"""A job whose answer got lost may be there all the same, and would be paid for twice."""
+"""A submit that timed out may have created the job; a retry would pay for it twice."""
 
 
 @dataclass
@@ -42,10 +42,10 @@ class _Running:
 
 @dataclass
 class JobRun:
-    """`rows` has what came back, by key; `pending()` what still runs."""
+    """Runs batch jobs; `rows` holds the results by key, `pending()` what is still running."""
 
     pipeline: EmbeddingPipeline
-    provider: Any  # an EmbeddingProvider that is a BatchJobs, too; Python has no type for both
+    provider: Any  # both an EmbeddingProvider and a BatchJobs; Python has no intersection types
     folder: Path
     concurrency: int
     poll_interval: float
@@ -63,19 +63,19 @@ class JobRun:
         self._texts: Mapping[str, str] = {}
 
     def work(self, texts: Mapping[str, str], *, wait: bool) -> None:
-        """Embed texts, by their hash, as far as jobs can do it; without `wait`, look at each job once."""
+        """Embed texts, keyed by hash, in batch jobs. Without `wait`, poll each job only once."""
         self._texts = texts
-        self._take_up()
+        self._resume_stored()
         covered = {text_hash for each in self._running for text_hash in each.job.hashes}
         rest = [text_hash for text_hash in texts if text_hash not in covered]
         for start in range(0, len(rest), self.per_job):
             self._todo.append((tuple(rest[start : start + self.per_job]), False))
         try:
             while self._running or (self._todo and self._failures < _MAX_FAILURES):
-                self._fill_up()
+                self._submit_queued()
                 for each in list(self._running):
-                    self._look_at(each)
-                self._tell()
+                    self._poll(each)
+                self._report_progress()
                 if self._running and not wait:
                     break
                 if self._running:
@@ -85,7 +85,7 @@ class JobRun:
             raise
 
     def pending(self) -> dict[CacheKey, Row]:
-        """Zeros for the texts whose jobs still run, or wait for their turn when nobody waits for them."""
+        """Return zero rows for texts whose jobs are running, or queued behind a running one."""
         import numpy
 
         waiting = [each.job.hashes for each in self._running]
@@ -94,40 +94,40 @@ class JobRun:
         zeros: Row = numpy.zeros(self.provider.dims, dtype=numpy.float32)
         return {self._key(text_hash): zeros for hashes in waiting for text_hash in hashes}
 
-    def _take_up(self) -> None:
-        """Wait again for jobs of an earlier run that hold a text we need."""
+    def _resume_stored(self) -> None:
+        """Resume jobs of an earlier run that contain a text we need."""
         for job in self._store.load():
             if any(text_hash in self._texts for text_hash in job.hashes):
-                logger.info("waiting again for the batch job %s of %d texts", job.id, len(job.hashes))
+                logger.info("resuming batch job %s (%d texts)", job.id, len(job.hashes))
                 self._running.append(_Running(job, time.monotonic() + self.timeout))
 
-    def _fill_up(self) -> None:
+    def _submit_queued(self) -> None:
         while self._todo and len(self._running) < self.concurrency and self._failures < _MAX_FAILURES:
             hashes, expired_before = self._todo.popleft()
             requests = [(text_hash, self._texts[text_hash]) for text_hash in hashes]
             try:
-                job_id = self._ask(lambda: self.provider.submit_batch(requests), _TRANSFER_SECONDS, _SUBMIT_ONCE)  # noqa: B023
+                job_id = self._call(lambda: self.provider.submit_batch(requests), _TRANSFER_SECONDS, _SUBMIT_ONCE)  # noqa: B023
             except ProviderRefusedError:
                 raise
             except ProviderError as error:
-                self._count_failure(f"a batch job could not be handed in: {error}")
+                self._count_failure(f"a batch job could not be submitted: {error}")
                 self._todo.append((hashes, expired_before))
                 continue
             job = StoredJob(str(job_id), hashes, time.time(), expired_before)
             try:
                 self._store.save(job)
             except OSError as error:
-                logger.warning("the batch job %s cannot be noted, and is lost if this program ends: %s", job.id, error)
+                logger.warning("batch job %s cannot be saved, and is lost if this process exits: %s", job.id, error)
             self._running.append(_Running(job, time.monotonic() + self.timeout))
 
-    def _look_at(self, each: _Running) -> None:
+    def _poll(self, each: _Running) -> None:
         try:
-            state: BatchState = self._ask(lambda: self.provider.poll_batch(each.job.id), self.pipeline.batch_timeout)
+            state: BatchState = self._call(lambda: self.provider.poll_batch(each.job.id), self.pipeline.batch_timeout)
         except ProviderRefusedError:
-            raise  # the job stays in the store: with another key it can be had
+            raise  # the job stays in the store: another key can still fetch it
         except ProviderBusyError as error:
-            # The job goes on without us, so a lost connection is no reason to give it up.
-            logger.info("the batch job %s cannot be looked at: %s", each.job.id, error)
+            # The job runs on the server, so a lost connection is no reason to give up.
+            logger.info("batch job %s cannot be polled: %s", each.job.id, error)
             state = BatchState("running", each.done)
         except ProviderError as error:
             state = BatchState("failed", reason=str(error))
@@ -136,25 +136,25 @@ class JobRun:
             self._collect(each)
         elif state.status == "expired" and not each.job.expired_before:
             self._drop(each)
-            logger.info("the batch job %s expired and is handed in again", each.job.id)
-            self._hand_in_again(each, expired_before=True)
+            logger.info("batch job %s expired; resubmitting it", each.job.id)
+            self._resubmit(each, expired_before=True)
         elif state.status != "running":
             self._drop(each)
-            self._count_failure(f"the batch job {each.job.id} is {state.status}: {state.reason or 'no reason given'}")
+            self._count_failure(f"batch job {each.job.id} is {state.status}: {state.reason or 'no reason given'}")
             if state.status == "failed":
-                self._hand_in_again(each, expired_before=each.job.expired_before)
+                self._resubmit(each, expired_before=each.job.expired_before)
         elif time.monotonic() >= each.give_up_at:
             self._cancel([each])
-            self._count_failure(f"the batch job {each.job.id} was given up after {self.timeout / 60:.0f} minutes")
+            self._count_failure(f"batch job {each.job.id} was given up after {self.timeout / 60:.0f} minutes")
 
     def _collect(self, each: _Running) -> None:
         try:
-            results: Mapping[str, Any] = self._ask(lambda: self.provider.fetch_batch(each.job.id), _TRANSFER_SECONDS)
+            results: Mapping[str, Any] = self._call(lambda: self.provider.fetch_batch(each.job.id), _TRANSFER_SECONDS)
         except (ProviderRefusedError, ProviderBusyError):
-            raise  # it is done and paid for, and stays in the store
+            raise  # finished and paid for: keep it in the store
         except ProviderError as error:
             self._drop(each)
-            self._count_failure(f"the results of the batch job {each.job.id} cannot be had: {error}")
+            self._count_failure(f"the results of batch job {each.job.id} cannot be fetched: {error}")
             return
         ours = set(each.job.hashes)
         made: dict[CacheKey, Row] = {}
@@ -170,15 +170,15 @@ class JobRun:
             except ProviderError as error:
                 reasons.append(str(error))
         if len(made) < len(ours):
-            said = one_line("; ".join(dict.fromkeys(reasons)) or "they are not among its results")
-            message = "%d of the %d texts of the batch job %s are embedded by plain calls: %s"
+            said = one_line("; ".join(dict.fromkeys(reasons)) or "missing from its results")
+            message = "falling back to plain calls for %d of the %d texts of batch job %s: %s"
             logger.warning(message, len(ours) - len(made), len(ours), each.job.id, said)
         self.rows.update((key, row) for key, row in made.items() if not is_zero(row))
-        self.pipeline.keep_rows(made)  # before the job is forgotten: a crash between the two costs nothing
+        self.pipeline.keep_rows(made)  # before the job is dropped: a crash in between loses nothing
         self._drop(each)
 
-    def _hand_in_again(self, each: _Running, *, expired_before: bool) -> None:
-        # A job of an earlier run may hold texts that nobody has any more.
+    def _resubmit(self, each: _Running, *, expired_before: bool) -> None:
+        # A job of an earlier run may contain texts that no longer exist.
         wanted = tuple(text_hash for text_hash in each.job.hashes if text_hash in self._texts)
         if wanted:
             self._todo.append((wanted, expired_before))
@@ -197,7 +197,7 @@ class JobRun:
         self._cancel(list(self._running))
 
     def _cancel(self, which: Sequence[_Running]) -> None:
-        """Cancel at the provider, all at once and without waiting for long; then forget them."""
+        """Cancel jobs at the provider, in parallel and with a short time-out; then drop them."""
         threads = [threading.Thread(target=self._cancel_one, args=(each.job.id,), daemon=True) for each in which]
         for thread in threads:
             thread.start()
@@ -211,12 +211,12 @@ class JobRun:
         try:
             self.provider.cancel_batch(job_id)
         except Exception as error:
-            logger.warning("the batch job %s could not be cancelled and may be charged: %s", job_id, error)
+            logger.warning("batch job %s could not be cancelled and may be charged: %s", job_id, error)
 
-    def _tell(self) -> None:
+    def _report_progress(self) -> None:
         self.progress(len(self.rows) + sum(each.done for each in self._running))
 
-    def _ask(self, function: Callable[[], Any], seconds: float, policy: RetryPolicy | None = None) -> Any:
+    def _call(self, function: Callable[[], Any], seconds: float, policy: RetryPolicy | None = None) -> Any:
         return self.pipeline.requests.call(function, seconds=seconds, stop=self.stop, policy=policy)
 
     def _key(self, text_hash: str) -> CacheKey:

@@ -1,4 +1,4 @@
-"""Batch jobs that are under way, on disk: a program that is killed while it waits does not pay for them twice."""
+"""Running batch jobs on disk, so a process killed while waiting does not pay for them twice."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from memslot.storage.folder import make_private_dir
 logger = logging.getLogger("memslot.embeddings")
 _VERSION = 1
 _FORGOTTEN_AFTER = 7 * 24 * 3600.0
-"""No provider keeps the results of a job for longer than some days."""
+"""Providers delete a job's results within days."""
 
 
 @dataclass(frozen=True)
 class StoredJob:
-    """One job: its id at the provider, and the hashes of its texts, which are the ids of its requests."""
+    """A job: the provider's id for it, and the hashes of its texts, which double as request ids."""
 
     id: str
     hashes: tuple[str, ...]
     submitted_at: float
     expired_before: bool = False
-    """Whether these texts were in a job that expired."""
+    """Whether an earlier job with these texts expired."""
 
 
 class JobStore:
-    """The jobs of one provider and model: a file for each, readable by its owner only."""
+    """The jobs of one provider and model, one owner-only file each."""
 
     def __init__(self, folder: Path, provider_key: str) -> None:
         self._folder = Path(folder)
@@ -55,7 +55,7 @@ class JobStore:
             logger.warning("%s cannot be deleted: %s", self._file(job.id), error)
 
     def load(self) -> list[StoredJob]:
-        """The jobs that are still worth asking for, oldest first."""
+        """Return the jobs recent enough to resume, oldest first."""
         if not self._folder.is_dir():
             return []
         jobs = []
@@ -76,10 +76,10 @@ class JobStore:
                 return None
             hashes = tuple(str(text_hash) for text_hash in tree["hashes"])
             return StoredJob(str(tree["job"]), hashes, float(tree["submittedAt"]), bool(tree["expiredBefore"]))
-        except FileNotFoundError:  # another process has just finished it
+        except FileNotFoundError:  # another process just finished this job
             return None
         except (OSError, ValueError, KeyError, TypeError) as error:
-            logger.warning("%s is no batch job that can be taken up again, and is left: %s", file, error)
+            logger.warning("%s is not a readable batch job, skipping it: %s", file, error)
             return None
 
     @property
@@ -87,5 +87,5 @@ class JobStore:
         return f"batch-{self._key[:16]}-"
 
     def _file(self, job_id: str) -> Path:
-        # An id comes from a server, and so is no name for a file.
+        # The id comes from a server: never use it as a file name.
         return self._folder / f"{self._prefix}{hashlib.sha256(job_id.encode()).hexdigest()[:16]}.json"

@@ -1,4 +1,4 @@
-"""Batch APIs: many texts handed in at once, cheaper, and fetched when the provider is done with them."""
+"""Batch APIs: many texts submitted as one job, at a discount, with results fetched later."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_REQUESTS = 50_000
 
 @dataclass(frozen=True)
 class BatchState:
-    """How far a batch job is; `reason` says why it failed, if it did."""
+    """Progress of a batch job; `reason` says why it failed."""
 
     status: JobStatus
     done: int = 0
@@ -30,19 +30,19 @@ class BatchState:
 
 @runtime_checkable
 class BatchJobs(Protocol):
-    """An optional part of a provider: jobs that run at the provider and survive this program."""
+    """Optional provider capability: jobs that run on the server and outlive this process."""
 
     def submit_batch(self, requests: Sequence[tuple[str, str]]) -> str:
-        """Hand in documents as (custom id, text); give the job's id. Never tried twice after a time-out."""
+        """Submit documents as (custom id, text) and return the job's id. Not retried after a time-out."""
 
     def poll_batch(self, job_id: str) -> BatchState:
-        """Say how far the job is."""
+        """Return the job's progress."""
 
     def fetch_batch(self, job_id: str) -> Mapping[str, Vector | str]:
-        """By custom id, in any order: the vector, or one sentence on why there is none."""
+        """Return, by custom id, the vector or one sentence on why it failed."""
 
     def cancel_batch(self, job_id: str) -> None:
-        """Stop the job, if it is still running."""
+        """Cancel the job if it is still running."""
 
 
 def embed_in_batches(
@@ -58,11 +58,11 @@ def embed_in_batches(
     progress: Progress | None = None,
     cancelled: Cancelled | None = None,
 ) -> Matrix:
-    """Like `pipeline.embed_documents`, by the provider's batch API.
+    """Embed documents like `pipeline.embed_documents`, through the provider's batch API.
 
-    Jobs are noted in `folder`, so that a program that was killed takes them up again. What a job could not embed is
-    embedded by plain calls; after two failed jobs everything is. With `wait` off, texts whose job is still running
-    get a row of zeros: call again later. Cancelling, as by Ctrl-C, cancels the jobs at the provider.
+    Jobs are saved in `folder`, so a killed process resumes them. Texts that a job fails to embed fall back to plain
+    calls, as does everything after two failed jobs. With `wait` off, texts whose job is still running get a row of
+    zeros: call again later. Cancelling (Ctrl-C included) cancels the jobs at the provider.
     """
     from memslot.embeddings.job_run import JobRun
     from memslot.embeddings.pipeline import sendable_texts
@@ -74,13 +74,13 @@ def embed_in_batches(
     wanted = sendable_texts(texts)
     by_key = {pipeline.cache_key(text): text for text in wanted}
     found = pipeline.find_rows(list(by_key))
-    # A long text needs parts, and those come together in plain calls only.
+    # Only plain calls can split a long text and merge its parts.
     fit = {
         key.text_hash: text
         for key, text in by_key.items()
         if key not in found and text.strip() and estimate_tokens(text) <= provider.max_input_tokens
     }
-    told = _Forwards(progress, len(wanted), len(wanted) - len(fit))
+    monotonic = _MonotonicProgress(progress, len(wanted), len(wanted) - len(fit))
     run = JobRun(
         pipeline,
         provider,
@@ -89,17 +89,17 @@ def embed_in_batches(
         poll_interval=poll_interval,
         timeout=timeout,
         per_job=max(1, min(requests_per_job, MAX_REQUESTS)),
-        progress=told.from_jobs,
+        progress=monotonic.from_jobs,
         stop=pipeline.open_stop(cancelled),
     )
     if fit:
         run.work(fit, wait=wait)
     known = {**found, **run.rows, **run.pending()}
-    return pipeline.embed_documents(wanted, progress=told.at_least, cancelled=cancelled, known=known)
+    return pipeline.embed_documents(wanted, progress=monotonic.at_least, cancelled=cancelled, known=known)
 
 
-class _Forwards:
-    """Progress that never goes back, although a job may fail when it was nearly done."""
+class _MonotonicProgress:
+    """Monotonic progress, even if a job fails when nearly done."""
 
     def __init__(self, progress: Progress | None, total: int, without_jobs: int) -> None:
         self._progress = progress
@@ -108,7 +108,7 @@ class _Forwards:
         self._highest = -1
 
     def from_jobs(self, done: int) -> None:
-        # The last text is counted when its row is there, and not when the provider says so.
+        # Report 100 % only once the last row is here, not when the provider says it is done.
         self.at_least(min(self._total - 1, self._without_jobs + done), self._total)
 
     def at_least(self, done: int, total: int) -> None:

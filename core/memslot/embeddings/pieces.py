@@ -1,4 +1,4 @@
-"""Texts on their way to the provider: whole, or in parts that come back in different batches."""
+"""Texts as sent to the provider: whole, or in parts that may return in different batches."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ logger = logging.getLogger("memslot.embeddings")
 
 
 class Piece(NamedTuple):
-    """A text, or a part of one that is too long; `owner` is the number of the text."""
+    """A text, or a part of one that is too long; `owner` is the text's index."""
 
     owner: int
     part: int
@@ -26,20 +26,20 @@ class Piece(NamedTuple):
 
 
 def split(owner: int, text: str, max_tokens: int, max_parts: int = MAX_PARTS) -> list[Piece]:
-    """The text itself if it is short enough, else its parts; nothing for a text that says nothing."""
+    """Return the text as one piece if it fits, else its parts; none for a blank text."""
     tokens = estimate_tokens(text)
     if tokens <= max_tokens:
         return [Piece(owner, 0, text, tokens)] if text.strip() else []
     parts = list(itertools.islice((part for part in cut(text, max_tokens) if part.strip()), max_parts + 1))
     if len(parts) > max_parts:
-        message = "a text of about %d tokens is embedded without its end: a model that takes %d gets %d parts of it"
+        message = "a text of about %d tokens is truncated: at %d tokens per request, only %d parts are embedded"
         logger.warning(message, tokens, max_tokens, max_parts)
         del parts[max_parts:]
     return [Piece(owner, number, part, estimate_tokens(part)) for number, part in enumerate(parts)]
 
 
 class Assembly:
-    """Collects the rows of pieces, and gives a text's row when its last piece is there."""
+    """Collects the rows of pieces and emits a text's row once its last piece has arrived."""
 
     def __init__(self, pieces: Sequence[Piece]) -> None:
         self._pieces_of: dict[int, list[Piece]] = {}
@@ -48,7 +48,7 @@ class Assembly:
         self._rows: dict[int, dict[int, Row]] = {}
 
     def add(self, pieces: Sequence[Piece], rows: Matrix) -> Iterator[tuple[int, Row]]:
-        """The texts that are complete now, each with its row."""
+        """Add rows; yield each text that is now complete, with its row."""
         import numpy
 
         for piece, row in zip(pieces, rows, strict=True):
@@ -65,7 +65,7 @@ class Assembly:
 
 
 def batches(sizes: Sequence[int], *, max_tokens: int, max_items: int) -> Iterator[range]:
-    """Neighbouring numbers that go together; what is too large by itself goes alone."""
+    """Group consecutive indices into batches within both limits; an oversized item gets its own batch."""
     start, tokens = 0, 0
     for number, size in enumerate(sizes):
         if number > start and (tokens + size > max_tokens or number - start >= max_items):

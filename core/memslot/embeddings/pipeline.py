@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from memslot.embeddings.cache import CacheKey, EmbeddingCache, text_hash
 from memslot.embeddings.cancellation import Stop
 from memslot.embeddings.circuit import Circuits, circuits
-from memslot.embeddings.contract import EmbeddingProvider, batch_items_of, key_of, timeouts_of
+from memslot.embeddings.contract import EmbeddingProvider, batch_items_of, batch_tokens_of, key_of, timeouts_of
 from memslot.embeddings.long_texts import weighted_mean
 from memslot.embeddings.pieces import Assembly, Piece, batches, split
 from memslot.embeddings.requests import Requests
@@ -21,6 +21,7 @@ from memslot.embeddings.workers import work_off
 from memslot.errors import EmbeddingCancelledError
 
 if TYPE_CHECKING:
+    from memslot.embeddings.query_rows import QueryRows
     from memslot.embeddings.vectors import Matrix, Row
 
 Progress = Callable[[int, int], None]
@@ -36,7 +37,7 @@ _KEYS_AT_ONCE = 1000
 class EmbeddingPipeline:
     """One provider, used well. Safe to use from several threads.
 
-    A time-out that is not given is the provider's own advice, else 60 s for a query and 120 s for a batch.
+    A limit that is not given is the provider's own advice, else 8,000 tokens and 120 s for a batch, 60 s for a query.
     The provider is not closed with the pipeline: it may serve another one.
     """
 
@@ -46,10 +47,11 @@ class EmbeddingPipeline:
         *,
         cache: EmbeddingCache | None = None,
         concurrency: int = 4,
-        batch_tokens: int = 8000,
+        batch_tokens: int | None = None,
         query_timeout: float | None = None,
         batch_timeout: float | None = None,
         circuits: Circuits = circuits,
+        query_rows: QueryRows | None = None,
         retries: RetryPolicy = RetryPolicy(),  # noqa: B008  it is frozen
     ) -> None:
         advised_query, advised_batch = timeouts_of(provider)
@@ -58,9 +60,10 @@ class EmbeddingPipeline:
         self.batch_timeout = batch_timeout or advised_batch
         self._query_timeout = query_timeout or advised_query
         self._concurrency = max(1, concurrency)
-        self._batch_tokens = max(1, batch_tokens)
+        self._batch_tokens = max(1, batch_tokens_of(provider) if batch_tokens is None else batch_tokens)
         self.requests = Requests(provider, concurrency=self._concurrency, circuits=circuits, policy=retries)
         self._key = key_of(provider)
+        self._query_rows = query_rows
         self._stops: weakref.WeakSet[Stop] = weakref.WeakSet()
         self._lock = threading.Lock()
         self._closed = False
@@ -117,11 +120,17 @@ class EmbeddingPipeline:
 
     def embed_query(self, text: str, *, cancelled: Cancelled | None = None) -> Row:
         """The unit row of what somebody searches for; ask `is_zero` before comparing it with anything."""
-        import numpy
-
         stop = self.open_stop(cancelled)
         stop.ask()
-        pieces = self._split(0, sendable_texts([text])[0], _MAX_QUERY_PARTS)
+        text = sendable_texts([text])[0]
+        if self._query_rows is None:
+            return self._embed_query(text, stop)
+        return self._query_rows.get(self.cache_key(text), lambda: self._embed_query(text, stop), stop)
+
+    def _embed_query(self, text: str, stop: Stop) -> Row:
+        import numpy
+
+        pieces = self._split(0, text, _MAX_QUERY_PARTS)
         if not pieces:
             nothing: Row = numpy.zeros(self.provider.dims, dtype=numpy.float32)
             return nothing

@@ -1,4 +1,4 @@
-"""One request to a provider: the circuit, the tries, the time-out, and a look at what came back."""
+"""One request to a provider: circuit breaker, retries, time-out and validation of the response."""
 
 from __future__ import annotations
 
@@ -24,38 +24,38 @@ if TYPE_CHECKING:
     from memslot.embeddings.vectors import Matrix
 
 Value = TypeVar("Value")
-_SMALLEST_TEXT = 8
-"""Tokens. A provider that finds even this too large will not take less."""
+_MIN_TEXT_TOKENS = 8
+"""In tokens. A provider that rejects even this as too large won't accept less."""
 
 
 class Requests:
-    """Asks one provider. Safe to use from several threads; never more than `concurrency` batches at once."""
+    """Sends requests to one provider. Thread-safe; at most `concurrency` batches at once."""
 
     def __init__(
         self, provider: EmbeddingProvider, *, concurrency: int, circuits: Circuits, policy: RetryPolicy
     ) -> None:
         self._provider = provider
         self._key = key_of(provider)
-        self._places = threading.BoundedSemaphore(concurrency)
+        self._slots = threading.BoundedSemaphore(concurrency)
         self._circuits = circuits
         self._policy = policy
 
     def embed_batch(self, texts: Sequence[str], *, seconds: float, stop: Stop) -> Matrix:
-        """One row per text, each try within `seconds`. What is too large is sent in smaller pieces."""
+        """Return one row per text, each attempt within `seconds`. Oversized input is split."""
 
         def ask(some: Sequence[str]) -> Sequence[Vector]:
-            self._take_place(stop)
+            self._take_slot(stop)
             try:
                 return call_within(seconds, lambda: self._provider.embed_documents(list(some)), stop.check)
             finally:
-                self._places.release()
+                self._slots.release()
 
         return self._embed(texts, ask, stop)
 
     def embed_query(self, parts: Sequence[str], *, seconds: float, stop: Stop) -> Matrix:
-        """One row for each part of a query, all within `seconds`, tries and waits included.
+        """Return one row per part of a query, all within `seconds`, retries and waits included.
 
-        A search does not queue behind the batches of an index that is being built.
+        Skips the concurrency limit: a search must not queue behind an index build.
         """
 
         def ask(some: Sequence[str]) -> Sequence[Vector]:
@@ -66,12 +66,12 @@ class Requests:
         except TimeoutError as error:
             raise self._as_ours(error) from None
         finally:
-            stop.set("the query is over")  # ends a try that would still come after a wait
+            stop.set("the query is over")  # prevents a retry that is still waiting
 
     def call(
         self, function: Callable[[], Value], *, seconds: float, stop: Stop, policy: RetryPolicy | None = None
     ) -> Value:
-        """Ask for something else than vectors, with the same circuit, tries and errors."""
+        """Make a call that doesn't return vectors, with the same circuit, retries and errors."""
 
         def attempt() -> Value:
             stop.check()
@@ -96,9 +96,9 @@ class Requests:
                 halves = [self._embed(half, ask, stop) for half in (texts[:middle], texts[middle:])]
                 return numpy.concatenate(halves)
             tokens = estimate_tokens(texts[0])
-            if tokens <= _SMALLEST_TEXT:
+            if tokens <= _MIN_TEXT_TOKENS:
                 raise
-            # Its tokenizer counts more than we do: the text is treated as one that is too long.
+            # The provider's tokenizer counts more tokens than our estimate: split the text further.
             parts = [part for part in cut(texts[0], tokens // 2) if part.strip()]
             rows = self._embed(parts, ask, stop)
             mean: Matrix = weighted_mean(rows, [estimate_tokens(part) for part in parts])[numpy.newaxis, :]
@@ -109,29 +109,29 @@ class Requests:
             return call_with_retries(attempt, policy)
         except (Exception, SystemExit) as error:
             ours = self._as_ours(error)
-        # Raised here and not above, where Python would tie the original to it, with whatever its text gives away.
+        # Outside the except block: Python would chain the original, whose text may contain a key.
         raise ours
 
     def _as_ours(self, error: BaseException) -> MemslotError:
-        """The error that callers know, without anything that could hold a key."""
+        """Convert an error to one of ours, with secrets redacted."""
         name = self._provider.id
         if isinstance(error, MemslotError):
             return error
-        said = redact(one_line(describe_error(error)))
+        message = redact(one_line(describe_error(error)))
         if isinstance(error, TimeoutError | ConnectionError):
-            return ProviderBusyError(f"{name} does not answer: {said}")
-        return ProviderError(f"{name} failed: {said}")
+            return ProviderBusyError(f"{name} does not answer: {message}")
+        return ProviderError(f"{name} failed: {message}")
 
     def _checked(self, vectors: Any, count: int) -> Matrix:
         name = self._provider.id
         try:
             given = len(vectors)
         except TypeError:
-            raise ProviderError(f"{name} returned {type(vectors).__name__} where a list of vectors was due") from None
+            raise ProviderError(f"{name} returned {type(vectors).__name__} instead of a list of vectors") from None
         if given != count:
             raise ProviderError(f"{name} returned {given} vectors for {count} texts")
         return unit_rows(vectors, dims=self._provider.dims, provider=name)
 
-    def _take_place(self, stop: Stop) -> None:
-        while not self._places.acquire(timeout=LOOK_SECONDS):
+    def _take_slot(self, stop: Stop) -> None:
+        while not self._slots.acquire(timeout=LOOK_SECONDS):
             stop.check()

@@ -1,4 +1,4 @@
-"""Tries again what may work soon, and waits as long as the provider asks for."""
+"""Retries of transient failures, with backoff and the provider's Retry-After."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ logger = logging.getLogger("memslot.embeddings")
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """How often something is tried, and the seconds in between. Jitter only makes a wait longer."""
+    """Number of attempts and the backoff between them, in seconds. Jitter only lengthens a wait."""
 
     tries: int = 3
     first_wait: float = 0.5
@@ -28,22 +28,22 @@ class RetryPolicy:
     retries_timeouts: bool = True
 
     def wait_after(self, error: Exception, failures: int) -> float | None:
-        """Seconds to wait after so many failures, or None where another try would not help."""
+        """Return the seconds to wait before the next attempt, or None if a retry won't help."""
         spread = 1 + random.random() * self.jitter
         asked = error.retry_after if isinstance(error, ProviderBusyError) else None
         if asked is not None:
-            # Who asks for more than a minute will not answer now: better to say so than to look dead.
+            # A longer Retry-After means it won't recover now: fail rather than appear to hang.
             return max(0.0, asked) * spread if asked <= self.longest_asked_wait else None
-        passing: tuple[type[Exception], ...] = (ProviderBusyError, ConnectionError)
+        transient: tuple[type[Exception], ...] = (ProviderBusyError, ConnectionError)
         if self.retries_timeouts:
-            passing += (TimeoutError,)
-        if not isinstance(error, passing):
+            transient += (TimeoutError,)
+        if not isinstance(error, transient):
             return None
         return min(self.longest_wait, self.first_wait * 2.0 ** (failures - 1)) * spread
 
 
 def call_with_retries(function: Callable[[], Value], policy: RetryPolicy) -> Value:
-    """Call until it works, or raise the last error."""
+    """Call until it succeeds; raise the last error when retries are exhausted."""
     for failures in itertools.count(1):
         try:
             return function()
@@ -51,6 +51,6 @@ def call_with_retries(function: Callable[[], Value], policy: RetryPolicy) -> Val
             wait = policy.wait_after(error, failures)
             if wait is None or failures >= policy.tries:
                 raise
-            logger.info("try %d of %d failed: %s; next in %.1f s", failures, policy.tries, error, wait)
+            logger.info("attempt %d of %d failed: %s; retrying in %.1f s", failures, policy.tries, error, wait)
         sleep(wait)
     raise AssertionError("unreachable")

@@ -1,4 +1,4 @@
-"""Selects the embedding provider: by name, as a fallback or automatically, and says why."""
+"""Provider selection: by name, by fallback or automatically, with the reason."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ from memslot.threads import call_within
 
 if TYPE_CHECKING:
     from memslot.config.search_model import MemorySearch
+    from memslot.plugins.info import PluginInfo
 
 AUTO, NONE = "auto", "none"
 REPLACED = {"static": "universal"}
-"""Providers that are gone, with the one that does their work; configs from before go on working."""
+"""Removed providers and their replacements, so old configs keep working."""
 CREATE_SECONDS = 30.0
-"""Long enough to load a model; a provider that takes longer is passed over."""
+"""Long enough to load a model; slower providers are skipped."""
 
 
 def without_replaced(settings: MemorySearch, known: Collection[str]) -> MemorySearch:
-    """The settings with today's provider for one that is gone, whose model and vector length go with it.
+    """Replace removed providers in the settings, and drop their model and dimensions.
 
-    A name in `known` is some plugin's own.
+    A name in `known` is left alone: an active plugin registers it.
     """
     gone = REPLACED.keys() - set(known)
     if settings.provider in gone:
@@ -38,25 +39,40 @@ def without_replaced(settings: MemorySearch, known: Collection[str]) -> MemorySe
     return settings
 
 
+def plugins_for(settings: MemorySearch, plugins: Iterable[PluginInfo]) -> list[str]:
+    """Ids of the plugins that a choice of provider may need; a manifest says which providers a plugin has."""
+    plugins = tuple(plugins)
+    owners = {name: plugin.id for plugin in plugins for name in plugin.providers}
+    settings = without_replaced(settings, owners)
+    names = {settings.provider, settings.fallback} - {NONE}
+    if settings.provider == NONE:
+        return []
+    if names <= owners.keys():
+        return [owners[name] for name in names]
+    if settings.provider == AUTO:
+        return [plugin.id for plugin in plugins if plugin.providers or plugin.kind == "embedder"]
+    return [plugin.id for plugin in plugins]  # a name that no manifest tells
+
+
 @dataclass(frozen=True)
 class Selection:
-    """The provider in use, or None for keyword search only; `reason` says why, `passed_over` what else was tried."""
+    """The selected provider, or None for keyword search only, with the reason and the candidates `passed_over`."""
 
     provider: EmbeddingProvider | None
     requested: str
     reason: str
     passed_over: tuple[tuple[str, str], ...] = ()
     sends_text_away: bool = False
-    """Whether the provider in use hands texts to somebody else, who may charge for it."""
+    """Whether the provider sends texts to a third party, who may charge for it."""
 
     @property
     def is_degraded(self) -> bool:
-        """Whether something else was asked for."""
+        """Whether the requested provider is not the one in use."""
         got = self.provider.id if self.provider is not None else NONE
         return self.requested not in (AUTO, got)
 
     def to_json(self) -> dict[str, Any]:
-        """The choice as JSON, under keys that scripts can rely on."""
+        """Return the selection as JSON with stable keys."""
         provider = self.provider
         return {
             "requested": self.requested,
@@ -72,7 +88,7 @@ class Selection:
 
 @dataclass(frozen=True)
 class ProviderReport:
-    """A registered provider as a person sees it: whose it is, and what it lacks to be used, if anything."""
+    """A registered provider for display: its plugin, and what it lacks to be usable, if anything."""
 
     id: str
     plugin: str
@@ -105,7 +121,7 @@ class ProviderRegistry:
         return tuple(spec for _, spec in self._specs.values())
 
     def report(self, settings: MemorySearch) -> list[ProviderReport]:
-        """What each registered provider lacks to be used; in the order of "auto", then by name. Creates none."""
+        """Report what each registered provider lacks, in "auto" order, then by name. Creates none."""
         settings = without_replaced(settings, self._specs)
         reports = []
         for plugin_id, spec in self._specs.values():
@@ -115,20 +131,20 @@ class ProviderRegistry:
         return sorted(reports, key=lambda each: (each.auto_order is None, each.auto_order or 0, each.id))
 
     def select_only(self, name: str, settings: MemorySearch) -> Selection:
-        """Create the provider of that name and no other, whatever the settings name."""
+        """Create the named provider and no other, whatever the settings say."""
         provider, fault = self._create(name, self._options_for(name, without_replaced(settings, self._specs)))
         if provider is not None:
-            return Selection(provider, name, "asked for by name", sends_text_away=self._sends_away(provider))
+            return Selection(provider, name, "requested by name", sends_text_away=self._sends_away(provider))
         return Selection(None, name, f"{name}: {fault}", ((name, fault),))
 
     def _options_for(self, name: str, settings: MemorySearch) -> ProviderOptions:
-        """The settings, unless they are about another provider: its key, address and model are not for this one."""
+        """Return the options for a provider, without the key, address and model of another one."""
         if settings.provider in (AUTO, name):
             return ProviderOptions.from_settings(settings, self._env)
         return ProviderOptions.from_settings(settings, self._env).for_another_provider()
 
     def select(self, settings: MemorySearch) -> Selection:
-        """Choose by the settings. A provider that nobody named is never sent any text, except by "auto"."""
+        """Select by the settings. Only "auto" may pick a provider that is not named in them."""
         settings = without_replaced(settings, self._specs)
         options = ProviderOptions.from_settings(settings, self._env)
         if settings.provider == NONE:
@@ -162,13 +178,13 @@ class ProviderRegistry:
         return Selection(None, name, f"{name}: {fault}", tuple(passed_over))
 
     def _create(self, name: str, options: ProviderOptions) -> tuple[EmbeddingProvider | None, str]:
-        """The provider, or the reason why there is none."""
+        """Return the provider, or None and the reason."""
         try:
             spec = self._find(name)
         except UnknownProviderError as error:
             return None, one_line(str(error))
         identity = (name, *options.identity)
-        if identity in self._made:  # a model or a connection is worth keeping
+        if identity in self._made:  # keep loaded models and connections
             return self._made[identity], ""
         lack = self._lack(spec, options)
         if lack is not None:
@@ -176,7 +192,7 @@ class ProviderRegistry:
 
         def create() -> tuple[EmbeddingProvider | None, str]:
             provider = spec.create(options)
-            # Looked at here, within the budget: to know its dims a provider may have to ask a server.
+            # Within the time budget: a provider may query its server for its dims.
             fault = misfit(provider)
             if fault is None and provider.id != name:
                 fault = f"it calls itself {provider.id!r}"
@@ -191,7 +207,7 @@ class ProviderRegistry:
         return provider, fault
 
     def _lack(self, spec: EmbeddingProviderSpec, options: ProviderOptions) -> str | None:
-        """What a provider lacks, in one sentence; asked in a thread of its own, since it is a plugin's code."""
+        """Return what a provider lacks, in one sentence. Plugin code, so it runs under a time-out."""
         try:
             lack = call_within(self._create_seconds, lambda: spec.missing(options))
             return None if lack is None else one_line(_hide(lack, options)) or "it is not ready"
@@ -204,7 +220,7 @@ class ProviderRegistry:
     def _find(self, name: str) -> EmbeddingProviderSpec:
         if name not in self._specs:
             known = ", ".join(sorted(self._specs)) or "none"
-            raise UnknownProviderError(f'there is no embedding provider "{name}"; the active ones are: {known}')
+            raise UnknownProviderError(f'unknown embedding provider "{name}"; active providers: {known}')
         return self._specs[name][1]
 
 
@@ -213,7 +229,7 @@ def _fault(error: BaseException, options: ProviderOptions) -> str:
 
 
 def _hide(text: str, options: ProviderOptions) -> str:
-    """Keep keys out of messages, whatever a provider puts into its errors."""
+    """Mask keys in provider error messages."""
     secrets = [options.api_key or "", *options.headers.values()]
     secrets += [value for name, value in options.env.items() if name.endswith(("_KEY", "_TOKEN", "_SECRET"))]
     return SecretMask(secret for secret in secrets if len(secret) >= 8)(text)

@@ -1,4 +1,4 @@
-"""Vectors as the rest of memslot stores and compares them: float32, finite, length 1."""
+"""Vectors as memslot stores and compares them: float32, finite, normalized."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 
 
 def unit_rows(vectors: Sequence[Vector], *, dims: int | None, provider: str) -> Matrix:
-    """One row per vector: non-finite numbers become 0, rows get length 1, a row of zeros stays one."""
+    """Return one normalized row per vector. Non-finite values become 0; zero rows stay zero."""
     import numpy
 
     try:
-        with numpy.errstate(over="ignore"):  # too large for float32: infinite, and so 0 below
+        with numpy.errstate(over="ignore"):  # overflow becomes inf, and 0 below
             matrix: Any = numpy.asarray(vectors, dtype=numpy.float32)
     except (TypeError, ValueError) as error:
-        raise ProviderError(f"{provider} returned vectors of unequal length or not of numbers: {error}") from None
+        raise ProviderError(f"{provider} returned vectors of unequal length or non-numbers: {error}") from None
     if matrix.ndim and len(matrix) == 0:
         empty: Matrix = matrix.reshape(len(vectors), dims or 0)
         return empty
     if matrix.ndim != 2:
-        raise ProviderError(f"{provider} returned {matrix.ndim}-dimensional data where a list of vectors was due")
+        raise ProviderError(f"{provider} returned {matrix.ndim}-dimensional data instead of a list of vectors")
     if dims is not None and matrix.shape[1] != dims:
-        raise VectorSizeError(f"{provider} returned vectors of {matrix.shape[1]} dimensions where {dims} were due")
+        raise VectorSizeError(f"{provider} returned vectors of {matrix.shape[1]} dimensions instead of {dims}")
     matrix = numpy.nan_to_num(matrix, nan=0.0, posinf=0.0, neginf=0.0)
-    # In float64, or the square of a large float32 would be infinite.
+    # float64: the square of a large float32 overflows.
     lengths = numpy.linalg.norm(matrix.astype(numpy.float64), axis=1, keepdims=True)
     lengths[lengths == 0] = 1.0
     rows: Matrix = (matrix / lengths).astype(numpy.float32)
@@ -41,6 +41,6 @@ def unit_rows(vectors: Sequence[Vector], *, dims: int | None, provider: str) -> 
 
 
 def is_zero(row: Row) -> bool:
-    """Whether a vector says nothing: it is like every other one, and so is never compared."""
-    # The first number settles it for nearly every row, at a tenth of the cost.
+    """Whether a vector is all zeros, and so has no cosine similarity to anything."""
+    # The first value settles it for nearly every row, at a tenth of the cost.
     return bool(row[0] == 0) and not row.any()

@@ -1,4 +1,4 @@
-"""Several batches at once, in daemon threads: one that hangs keeps neither the caller nor Python from ending."""
+"""Parallel batches in daemon threads, so a hung batch blocks neither the caller nor interpreter exit."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Value = TypeVar("Value")
 def work_off(
     jobs: Sequence[Job], function: Callable[[Job], Value], *, workers: int, stop: Stop
 ) -> Iterator[tuple[Job, Value]]:
-    """Each job with what the function gave for it, as soon as it is done.
+    """Yield each job with the function's result, as they complete.
 
-    The first error ends it, and so does `stop`; but what is finished by then is given before that is raised.
+    The first error ends the run, as does `stop`; results finished by then are yielded before it is raised.
     """
     todo = deque(jobs)
     finished: queue.SimpleQueue[tuple[Job, Value | None, BaseException | None]] = queue.SimpleQueue()
@@ -48,7 +48,7 @@ def work_off(
                     stop.ask()
                 except EmbeddingCancelledError as error:
                     failure = error
-            # After a failure only what is there already is taken.
+            # After a failure, only drain what has finished.
             item = _next(finished, LOOK_SECONDS if failure is None else 0.0)
             if item is None:
                 if failure is not None:

@@ -1,16 +1,16 @@
-"""What a memory can do beyond searching. Each capability is a small Protocol that a memory has or has not.
+"""What a memory can do beyond searching. Each capability is a small, optional Protocol.
 
-Ask with `isinstance(host.memory, CanRead)`. Servers, hooks, adapters and commands go by these alone, so they work
-with every memory plugin. `session` says who listens: a memory leaves out what is private where others do.
+Test with `isinstance(host.memory, CanRead)`. Servers, hooks, adapters and commands rely on these alone, so they work
+with every memory plugin. `session` identifies the audience: in a group, a memory leaves out private items.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from memslot.events import Session
@@ -18,19 +18,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MemoryItem:
-    """One thing a memory holds: a note, a conversation, a fact. `path` is what search, read and forget call it."""
+    """One item of a memory: a note, a conversation, a fact. `path` identifies it in search, read and forget."""
 
     path: str
     title: str
     source: str = "memory"
     changed_at: datetime | None = None
     size: int | None = None
-    """Bytes, where the memory knows."""
+    """In bytes, if known."""
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """What else the memory knows, for tables: `category`, `importance` (0..1), `created` (a datetime), `session` (the
+    id of the conversation it came from), `day` (the date that it is about)."""
 
 
 @dataclass(frozen=True)
 class MemoryPage:
-    """Some of the items; `cursor` asks for the next page and is None on the last."""
+    """A page of items; `cursor` requests the next page and is None on the last."""
 
     items: Sequence[MemoryItem]
     cursor: str | None = None
@@ -38,7 +41,7 @@ class MemoryPage:
 
 @dataclass(frozen=True)
 class MemoryText:
-    """Some lines of an item; `next_line` is where to go on, None at the end. A missing item reads as empty."""
+    """Lines of an item; `next_line` is where to continue, None at the end. A missing item reads as empty."""
 
     path: str
     text: str
@@ -49,12 +52,12 @@ class MemoryText:
 
 @dataclass(frozen=True)
 class MemoryReceipt:
-    """What became of a text: where it is kept, and whether it was there before."""
+    """The result of `remember`: where the text is kept, and whether it is new."""
 
     path: str
     is_new: bool = True
     warning: str | None = None
-    """What the caller should be told, such as that a secret was redacted."""
+    """A remark for the caller, such as that a secret was redacted."""
 
 
 @dataclass(frozen=True)
@@ -65,19 +68,57 @@ class MemoryFiles:
     folder: str
     """Holds the notes and folders of notes; relative to `root`."""
     named: tuple[str, ...] = ()
-    """Notes with a name of their own, which are in `root` itself."""
+    """Notes with special names, directly in `root`."""
     suffix: str = ".md"
-    """How the name of every note ends."""
+    """The file suffix of notes."""
 
     def path_of(self, name: str) -> str:
         """The path that search and read use for a note or folder of this name, relative to `root`."""
         return name if name in self.named else f"{self.folder}/{name}"
 
 
+@dataclass(frozen=True)
+class MemoryVersion:
+    """The memory as it was after a write; `id` is what `restore` takes."""
+
+    id: str
+    at: datetime
+    items: int | None = None
+    """The number of items, if known."""
+
+
+@dataclass(frozen=True)
+class MemoryFinding:
+    """Something in the memory that a person should look at, such as a duplicate or a secret."""
+
+    kind: str
+    path: str
+    excerpt: str
+    """The beginning of the text in one line, secrets redacted."""
+    action: str
+    """What to do about it, in one sentence."""
+    start_line: int | None = None
+    end_line: int | None = None
+    others: Sequence[tuple[str, int | None]] = ()
+    """Where else: path and first line."""
+
+
+@dataclass(frozen=True)
+class MemoryPoint:
+    """A piece of an item and its vector; only points of one answer can be compared."""
+
+    path: str
+    excerpt: str
+    vector: Sequence[float]
+    source: str = "memory"
+    start_line: int | None = None
+    changed_at: datetime | None = None
+
+
 @runtime_checkable
 class CanRefresh(Protocol):
     def refresh(self) -> None:
-        """Take up what changed in the sources; returns when it can be found."""
+        """Index what changed in the sources; return once it can be found."""
 
 
 @runtime_checkable
@@ -85,25 +126,56 @@ class CanRead(Protocol):
     def read(
         self, path: str, *, start_line: int = 1, max_lines: int = 200, session: Session | None = None
     ) -> MemoryText:
-        """Lines of an item by its path. A path outside the memory is a MemslotError."""
+        """Return lines of an item. Raises a MemslotError for a path outside the memory."""
 
 
 @runtime_checkable
 class CanList(Protocol):
     def list_items(self, *, cursor: str | None = None, limit: int = 100, session: Session | None = None) -> MemoryPage:
-        """What is remembered, in pages, in an order that stays the same while nothing is written."""
+        """Return a page of all items, in an order that is stable while nothing is written."""
 
 
 @runtime_checkable
 class CanRemember(Protocol):
     def remember(self, text: str, *, session: Session | None = None) -> MemoryReceipt:
-        """Keep a text; on disk when this returns. Secrets in it are redacted."""
+        """Store a text durably. Secrets are redacted."""
 
 
 @runtime_checkable
 class CanForget(Protocol):
     def forget(self, path: str) -> bool:
-        """Remove an item for good; False where there is none of that path."""
+        """Delete an item permanently; return False if there is none at that path."""
+
+
+@runtime_checkable
+class CanUpdate(Protocol):
+    def update(self, path: str, text: str, *, expected: str | None = None) -> MemoryReceipt:
+        """Replace an item's text by a person's own; on disk when this returns. Raises a MemslotError if that failed.
+
+        `expected` is the text that the person saw, as `read` gave it: the update is refused if it has changed since.
+        Secrets that `read` redacts stay as they are in lines that were not edited.
+        """
+
+
+@runtime_checkable
+class CanUndo(Protocol):
+    def versions(self, *, limit: int = 50) -> Sequence[MemoryVersion]:
+        """Earlier states of the memory, the newest first; the first one is the present."""
+
+    def restore(self, version: str) -> None:
+        """Go back to a version, by its id; the present state stays among the versions."""
+
+
+@runtime_checkable
+class CanAudit(Protocol):
+    def audit(self) -> Sequence[MemoryFinding]:
+        """Check everything, the most important findings first. Changes nothing."""
+
+
+@runtime_checkable
+class CanMap(Protocol):
+    def points(self, *, limit: int = 500) -> Sequence[MemoryPoint]:
+        """An even sample of what is remembered, with vectors of one length; empty where there are none."""
 
 
 @runtime_checkable
@@ -114,7 +186,7 @@ class CanKeepFiles(Protocol):
         """Where its note files are."""
 
     def files_changed(self, *paths: str) -> None:
-        """Hear that files were written, moved or deleted, by their paths relative to the root; returns at once."""
+        """Note that files were written, moved or deleted (paths relative to the root); returns at once."""
 
 
 CAPABILITIES: dict[str, type] = {
@@ -123,11 +195,15 @@ CAPABILITIES: dict[str, type] = {
     "list": CanList,
     "remember": CanRemember,
     "forget": CanForget,
+    "update": CanUpdate,
+    "undo": CanUndo,
+    "audit": CanAudit,
+    "map": CanMap,
     "files": CanKeepFiles,
 }
-"""By the word that status and docs use."""
+"""By the name used in status and docs."""
 
 
 def capabilities_of(memory: object) -> tuple[str, ...]:
-    """The names of what a memory can do, such as ("refresh", "read")."""
+    """Return the names of a memory's capabilities, such as ("refresh", "read")."""
     return tuple(name for name, protocol in CAPABILITIES.items() if isinstance(memory, protocol))

@@ -1,4 +1,4 @@
-"""What the owner of the memory slot offers, whatever it is built on."""
+"""The contract of a memory in the slot."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
+from memslot.errors import MemslotError
+
 
 @dataclass(frozen=True)
 class MemoryHit:
-    """One piece of memory that answers a query: where it is, how well it fits (0..1), and its text."""
+    """One search result: location, score (0..1) and text."""
 
     path: str
     score: float
@@ -19,17 +21,31 @@ class MemoryHit:
     start_line: int | None = None
     end_line: int | None = None
     explanation: Mapping[str, Any] | None = None
-    """How the score came about, where somebody asked for it."""
+    """How the score was computed, if requested. Its `parts`, if any, can be shown as bars: `words`,
+    `meaning`, `evidence` (the best line or passage) and `decay` (by age), each from 0 to 1."""
 
     @property
     def citation(self) -> str:
-        """`path#L3-L7`, or the path alone where there are no lines."""
+        """`path#L3-L7`, or only the path if there are no lines."""
         return self.path if self.start_line is None else f"{self.path}#L{self.start_line}-L{self.end_line}"
+
+    def to_json(self) -> dict[str, Any]:
+        """The hit with the keys that commands and tools print; `explain` is there if somebody asked for it."""
+        data = {
+            "path": self.path,
+            "startLine": self.start_line,
+            "endLine": self.end_line,
+            "score": self.score,
+            "snippet": self.snippet,
+            "source": self.source,
+            "citation": self.citation,
+        }
+        return data if self.explanation is None else {**data, "explain": self.explanation}
 
 
 @dataclass(frozen=True)
 class MemorySearchOutcome:
-    """What a search gave and how: `mode` names the legs that ran, `warning` and `action` say what did not and why."""
+    """Search results and how they were found: `mode` names the legs that ran, `warning` what failed."""
 
     hits: Sequence[MemoryHit]
     mode: str
@@ -38,18 +54,19 @@ class MemorySearchOutcome:
     warning: str | None = None
     action: str | None = None
     fallback: str | None = None
-    """What answered in place of what was configured, if so."""
+    """What answered in place of the configured backend or provider, if anything."""
     stale: str | None = None
-    """What on disk is not yet in the answer, if anything."""
+    """What on disk the results do not cover yet, if anything."""
     weak: bool = False
     """Whether none of the hits is a good one: they are the nearest there is."""
     explanation: Mapping[str, Any] | None = None
-    """What was considered and why it was dropped, if asked for."""
+    """What was considered, if asked for. Its `dropped`, if any, are explanations of hits, each with a `path`, a `score`
+    and the reason as its `outcome`."""
 
 
 @dataclass(frozen=True)
 class MemoryStatus:
-    """How the memory is: `problems` is empty when all is well."""
+    """A memory's health: `problems` is empty if there are none."""
 
     backend: str
     counts: Mapping[str, int] = field(default_factory=dict)
@@ -69,31 +86,37 @@ class MemoryStatus:
 
 @runtime_checkable
 class Memory(Protocol):
-    """The memory of one agent. Used from several threads at once."""
+    """The memory of one agent; must be thread-safe."""
 
     def search(self, query: str, *, max_results: int | None = None) -> MemorySearchOutcome:
-        """Find what is relevant; best first.
+        """Return what is relevant, best first.
 
-        It may take further options: `session` (who listens), `min_score` (cut below it) and `explain` (say how the
-        scores came about). `search_memory` passes those that a memory takes.
+        It may accept further options: `session` (the audience), `min_score` (a floor) and `explain` (how scores were
+        computed). `search_memory` passes only those that a memory accepts.
         """
 
     def status(self) -> MemoryStatus:
-        """Say how it is, without waiting for anything."""
+        """Report its health without blocking."""
 
     def close(self) -> None:
-        """Let go of files and connections; calling it twice is fine."""
+        """Release files and connections. Idempotent."""
 
 
 def misfit(value: Any) -> str | None:
-    """Why something cannot own the memory slot, or None."""
+    """Return why a value is not a memory, or None if it is."""
     lacks = [name for name in ("search", "status", "close") if not callable(getattr(value, name, None))]
     return f"{type(value).__name__} is not a memory: it lacks {', '.join(lacks)}" if lacks else None
 
 
 def search_memory(memory: Memory, query: str, *, max_results: int | None = None, **options: Any) -> MemorySearchOutcome:
-    """Search with those of the options that the memory's `search` takes."""
+    """Search with those options that the memory's `search` accepts.
+
+    A memory that does not accept `session` is not asked where others listen: it could not leave out what is private.
+    """
     taken = inspect.signature(memory.search).parameters
     takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in taken.values())
+    session = options.get("session")
+    if session is not None and not session.is_private and not takes_all and "session" not in taken:
+        raise MemslotError("its search does not accept a session, so it is not asked in group chats")
     known = {name: value for name, value in options.items() if takes_all or name in taken}
     return memory.search(query, max_results=max_results, **known)

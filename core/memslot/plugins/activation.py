@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from memslot.config.spelling import nearest
 from memslot.plugins.info import PluginInfo
@@ -12,6 +12,15 @@ from memslot.plugins.info import PluginInfo
 NO_OWNER = "none"
 SLOT_KINDS = {"memory": "memory"}
 """Which kind of plugin each slot takes."""
+
+SlotValue = str | Sequence[str]
+"""What the config says of a slot: one plugin, several in their order, or "none"."""
+
+
+def members_of(value: SlotValue) -> tuple[str, ...]:
+    """The plugins that a slot names, in their order; none where it is turned off."""
+    names = [value] if isinstance(value, str) else value
+    return tuple(dict.fromkeys(name for name in names if name != NO_OWNER))
 
 
 @dataclass(frozen=True)
@@ -22,7 +31,7 @@ class Rules:
     allow: frozenset[str] = frozenset()
     deny: frozenset[str] = frozenset()
     disabled: frozenset[str] = frozenset()
-    slots: Mapping[str, str] = field(default_factory=dict)
+    slots: Mapping[str, SlotValue] = field(default_factory=dict)
     chosen_slots: frozenset[str] = frozenset()
     """The slots that the person filled in, as opposed to defaults."""
     broken_entries: Mapping[str, str] = field(default_factory=dict)
@@ -52,12 +61,26 @@ class Decision:
 
 @dataclass(frozen=True)
 class Slot:
-    """A slot and who owns it. `error` is a mistake in the config; `problem` says why it is empty."""
+    """A slot and the plugins that run in it, in the config's order; the first is the owner.
+
+    `error` is a mistake in the config; `problem` says why the slot is empty, or who of several is missing.
+    """
 
     name: str
-    owner: str | None
+    owners: tuple[str, ...] = ()
     error: str | None = None
     problem: str | None = None
+    absent: Mapping[str, str] = field(default_factory=dict)
+    """Plugins that the slot names and that do not run, with the reason for each."""
+
+    @property
+    def owner(self) -> str | None:
+        return self.owners[0] if self.owners else None
+
+    def missing(self, there: Collection[str], failures: Mapping[str, str]) -> dict[str, str]:
+        """Plugins that the slot names and that put nothing in it, each with the reason."""
+        silent = {each: failures.get(each, f"it registers no {self.name}") for each in self.owners}
+        return {each: why for each, why in (silent | dict(self.absent)).items() if each not in there}
 
 
 @dataclass(frozen=True)
@@ -69,7 +92,11 @@ class Activation:
 
     @property
     def running(self) -> tuple[PluginInfo, ...]:
-        return tuple(decision.plugin for decision in self.decisions if decision.runs)
+        """The plugins that run; those of a slot among themselves in the slot's order."""
+        plugins = [decision.plugin for decision in self.decisions if decision.runs]
+        order = [owner for slot in self.slots for owner in slot.owners]
+        members = iter(sorted((each for each in plugins if each.id in order), key=lambda each: order.index(each.id)))
+        return tuple(next(members) if each.id in order else each for each in plugins)
 
     def slot(self, name: str) -> Slot:
         return next(slot for slot in self.slots if slot.name == name)
@@ -89,8 +116,8 @@ def decide_activation(
 ) -> Activation:
     """Decide for every plugin. Settings are only checked for plugins that would run."""
     decisions = tuple(_decide(plugin, rules, host_api, find_setting_fault) for plugin in plugins)
-    slots = tuple(_fill(name, owner, decisions, rules, install_hint) for name, owner in sorted(rules.slots.items()))
-    return Activation(decisions, slots)
+    slots = tuple(_fill(name, value, decisions, rules, install_hint) for name, value in sorted(rules.slots.items()))
+    return Activation(tuple(_with_rank(decision, slots) for decision in decisions), slots)
 
 
 def _decide(
@@ -123,14 +150,14 @@ def _decide(
 
 
 def _decide_slot(plugin: PluginInfo, rules: Rules) -> Decision | None:
-    """A plugin whose kind belongs to a slot runs only as the slot's owner."""
+    """A plugin whose kind belongs to a slot runs only where the slot names it."""
     for slot, kind in SLOT_KINDS.items():
-        owner = rules.slots.get(slot, NO_OWNER)
-        if plugin.kind != kind or plugin.id == owner:
+        members = members_of(rules.slots.get(slot, NO_OWNER))
+        if plugin.kind != kind or plugin.id in members:
             continue
-        if owner == NO_OWNER:
+        if not members:
             return Decision(plugin, False, "slot-off", f'plugins.slots.{slot} is "{NO_OWNER}"')
-        return Decision(plugin, False, "slot-rival", f'plugins.slots.{slot} is "{owner}"')
+        return Decision(plugin, False, "slot-rival", f"plugins.slots.{slot} is {_quoted(members)}")
     return None
 
 
@@ -138,34 +165,72 @@ def _decide_settings(plugin: PluginInfo, find_setting_fault: Callable[[PluginInf
     fault = find_setting_fault(plugin)
     if fault is not None:
         return Decision(plugin, False, "bad-config", fault)
-    for slot, kind in SLOT_KINDS.items():
-        if plugin.kind == kind:
-            return Decision(plugin, True, "slot-owner", f"owns the {slot} slot")
     return Decision(plugin, True, "enabled", "enabled")
 
 
-def _fill(name: str, owner: str, decisions: Sequence[Decision], rules: Rules, install_hint: InstallHint) -> Slot:
-    kind = SLOT_KINDS[name]
-    if owner == NO_OWNER:
-        return Slot(name, None, problem=f'plugins.slots.{name} is "{NO_OWNER}"')
+def _with_rank(decision: Decision, slots: Sequence[Slot]) -> Decision:
+    """The decision with the plugin's place in its slot: the first that runs owns it."""
+    for slot in slots:
+        if decision.runs and decision.plugin.id in slot.owners:
+            place = slot.owners.index(decision.plugin.id)
+            if place == 0:
+                return replace(decision, code="slot-owner", reason=f"owns the {slot.name} slot")
+            return replace(decision, code="slot-member", reason=f"in the {slot.name} slot beside {slot.owner}")
+    return decision
+
+
+def _fill(name: str, value: SlotValue, decisions: Sequence[Decision], rules: Rules, install_hint: InstallHint) -> Slot:
+    members = members_of(value)
+    if not members:
+        return Slot(name, problem=f'plugins.slots.{name} is "{NO_OWNER}"')
     if rules.all_off or not rules.enabled:
-        return Slot(name, None, problem="all plugins are off")
-    found = next((d for d in decisions if d.plugin.id == owner and d.code != "overridden"), None)
-    if found is None:
-        command = install_hint(owner)
-        meant = nearest(owner, [d.plugin.id for d in decisions if d.plugin.kind == kind]) if command is None else None
-        sentence = f'plugins.slots.{name} names "{owner}", which is not installed; '
-        sentence += f'did you mean "{meant}"? ' if meant else ""
-        sentence += _fitting(name, kind, decisions)
-        sentence += f"install it with: {command}" if command else "install it with: memslot plugins install PACKAGE"
-        return Slot(name, None, error=sentence) if name in rules.chosen_slots else Slot(name, None, problem=sentence)
-    if found.plugin.kind is not None and found.plugin.kind != kind:
-        sentence = f'plugins.slots.{name} names "{owner}", which is of kind "{found.plugin.kind}", not "{kind}"; '
-        fitting = _fitting(name, kind, decisions) or "none is installed; get one with: memslot plugins install PACKAGE"
-        return Slot(name, None, error=(sentence + fitting).removesuffix("; "))
-    if not found.runs:
-        return Slot(name, None, problem=f'"{owner}" owns the {name} slot but does not run: {found.reason}')
-    return Slot(name, owner)
+        return Slot(name, problem="all plugins are off")
+    found = {decision.plugin.id: decision for decision in decisions if decision.code != "overridden"}
+    owners: list[str] = []
+    absent: dict[str, str] = {}
+    errors: list[str] = []
+    problems: list[str] = []
+    if not isinstance(value, str) and NO_OWNER in value:
+        errors.append(
+            f'plugins.slots.{name} lists "{NO_OWNER}" beside {_quoted(members)}; '
+            f'take "{NO_OWNER}" out, or turn the slot off with: memslot config set plugins.slots.{name} {NO_OWNER}'
+        )
+    for member in members:
+        decision = found.get(member)
+        if decision is None:
+            absent[member] = "it is not installed"
+            sentence = _not_installed(name, member, decisions, install_hint)
+            (errors if name in rules.chosen_slots else problems).append(sentence)
+        elif decision.plugin.kind not in (None, SLOT_KINDS[name]):
+            errors.append(_wrong_kind(name, decision.plugin, decisions))
+        elif decision.runs:
+            owners.append(member)
+        else:
+            absent[member] = decision.reason
+            place = f"owns the {name} slot" if len(members) == 1 else f"is in the {name} slot"
+            problems.append(f'"{member}" {place} but does not run: {decision.reason}')
+    return Slot(name, tuple(owners), errors[0] if errors else None, "; ".join(problems) or None, absent)
+
+
+def _not_installed(slot: str, member: str, decisions: Sequence[Decision], install_hint: InstallHint) -> str:
+    kind = SLOT_KINDS[slot]
+    command = install_hint(member)
+    meant = nearest(member, [d.plugin.id for d in decisions if d.plugin.kind == kind]) if command is None else None
+    sentence = f'plugins.slots.{slot} names "{member}", which is not installed; '
+    sentence += f'did you mean "{meant}"? ' if meant else ""
+    sentence += _fitting(slot, kind, decisions)
+    return sentence + f"install it with: {command or 'memslot plugins install PACKAGE'}"
+
+
+def _wrong_kind(slot: str, plugin: PluginInfo, decisions: Sequence[Decision]) -> str:
+    kind = SLOT_KINDS[slot]
+    sentence = f'plugins.slots.{slot} names "{plugin.id}", which is of kind "{plugin.kind}", not "{kind}"; '
+    fitting = _fitting(slot, kind, decisions) or "none is installed; get one with: memslot plugins install PACKAGE"
+    return (sentence + fitting).removesuffix("; ")
+
+
+def _quoted(names: Sequence[str]) -> str:
+    return " and ".join(f'"{name}"' for name in names)
 
 
 def _fitting(slot: str, kind: str, decisions: Sequence[Decision]) -> str:

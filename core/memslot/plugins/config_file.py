@@ -2,24 +2,42 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memslot.config.edit import set_value
+from memslot.config.edit import Check, change_values, preview_values, set_value
 from memslot.config.keypath import MISSING, KeyPath, format_key, lookup, parse_key
 from memslot.config.merge import copied
+from memslot.config.model import SECTIONS
 from memslot.config.paths import Places
 from memslot.config.problems import ConfigProblem
 from memslot.config.read import read_config_file
-from memslot.config.sensitive import masked
+from memslot.config.sensitive import HIDDEN, masked
 from memslot.config.starter import starter_config
 from memslot.errors import ConfigError
 from memslot.plugins.config_loader import load_config, parse_config, tree_problems
+from memslot.redaction.redact import redact
 
 if TYPE_CHECKING:
     from memslot.config.model import Config
+
+
+NEW_SECRET = f"{HIDDEN} (new)"
+
+
+@dataclass(frozen=True)
+class ConfigDiff:
+    """A change of the config file that is not written yet."""
+
+    lines: tuple[str, ...]
+    """As `diff -u` has it, secrets hidden; empty when nothing changes."""
+    before: str = field(repr=False)
+    """The whole file as it was, secrets included: never show it."""
 
 
 class ConfigFile:
@@ -39,6 +57,11 @@ class ConfigFile:
     def key_name(key: KeyPath) -> str:
         """A key as people write it: `agents.list[0].id`."""
         return format_key(key)
+
+    @staticmethod
+    def section_key(name: str) -> KeyPath:
+        """Where the settings of a section, which manifests describe, are written for all agents."""
+        return SECTIONS[name][0]
 
     @staticmethod
     def masked(value: Any, key: KeyPath) -> Any:
@@ -79,10 +102,70 @@ class ConfigFile:
             _put(tree, key, value)
         return parse_config(tree, places=self._places).config
 
+    def preview_diff(self, changes: Iterable[tuple[KeyPath, Any]]) -> ConfigDiff:
+        """What `change` would write; None as a value removes a setting. A ConfigError where it would be refused."""
+        before, after = preview_values(self._places.config_file, _by_name(changes), check=self._check)
+        old = "" if before is None else before.text
+        known, wanted = (_secrets(raw.tree if raw else {}, self._sensitive) for raw in (before, after))
+        # A secret that takes the place of another one looks different, or the diff would not show the change.
+        masks = {**dict.fromkeys(wanted, NEW_SECRET), **dict.fromkeys(known, HIDDEN)}
+        was, will_be = (_hide(text, masks).splitlines() for text in (old, after.text))
+        name = self._places.config_file.name
+        return ConfigDiff(tuple(difflib.unified_diff(was, will_be, name, name, lineterm="")), old)
+
+    def change(self, changes: Iterable[tuple[KeyPath, Any]], *, expected: str) -> bool:
+        """Write and remove settings, all or none, keeping comments and layout; False when nothing changes.
+
+        `expected` is the `before` of the diff that the person saw: a file that was changed since is refused.
+        """
+        return change_values(self._places.config_file, _by_name(changes), check=self._check, expected=expected)
+
+    @property
+    def _check(self) -> Check:
+        return functools.partial(tree_problems, places=self._places, is_complete=False)
+
+    @functools.cached_property
+    def _sensitive(self) -> frozenset[str]:
+        """The keys of settings that a manifest calls sensitive."""
+        try:
+            plugins = load_config(self._places, project_dir=None).catalog.plugins
+        except ConfigError:
+            plugins = parse_config({}, places=self._places).catalog.plugins
+        return frozenset(f"plugins.entries.{each.id}.config.{path}" for each in plugins for path in each.secret_paths)
+
     def set(self, key: KeyPath, value: Any) -> None:
         """Write one setting, keeping comments and layout; a ConfigError where it is refused."""
-        check = functools.partial(tree_problems, places=self._places, is_complete=False)
-        set_value(self._places.config_file, format_key(key), value, check=check)
+        set_value(self._places.config_file, format_key(key), value, check=self._check)
+
+
+def _by_name(changes: Iterable[tuple[KeyPath, Any]]) -> list[tuple[str, Any]]:
+    return [(format_key(key), MISSING if value is None else value) for key, value in changes]
+
+
+def _secrets(tree: Any, sensitive: Collection[str]) -> set[str]:
+    """Every text in a tree that must not be shown."""
+    return {old for old, new in _leaves(tree, masked(tree, also=sensitive)) if isinstance(old, str) and old != new}
+
+
+def _leaves(one: Any, other: Any) -> Iterator[tuple[Any, Any]]:
+    """The values of two trees of one shape, in pairs; where the second has less, the value is hidden."""
+    if isinstance(one, dict):
+        for key, value in one.items():
+            yield from _leaves(value, other[key] if isinstance(other, dict) else None)
+    elif isinstance(one, list | tuple):
+        for place, value in enumerate(one):
+            yield from _leaves(value, other[place] if isinstance(other, list) else None)
+    else:
+        yield one, other
+
+
+def _hide(text: str, masks: Mapping[str, str]) -> str:
+    """The text with each secret replaced by its mask."""
+    for each in sorted(filter(None, masks), key=len, reverse=True):
+        quoted = (json.dumps(each, ensure_ascii=False), json.dumps(each), f"'{each}'")
+        for form in (*quoted, *([each] if len(each) > 8 else [])):  # a short one may be part of any word
+            text = text.replace(form, f'"{masks[each]}"' if form != each else masks[each])
+    return redact(text)
 
 
 def _put(tree: dict[str, Any], key: KeyPath, value: Any) -> None:

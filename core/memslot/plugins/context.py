@@ -14,8 +14,11 @@ if TYPE_CHECKING:
     from memslot.config.search_model import MemorySearch
     from memslot.embeddings.cache import EmbeddingCache
     from memslot.embeddings.pipeline import EmbeddingPipeline
+    from memslot.embeddings.query_rows import QueryRows
     from memslot.embeddings.selection import Selection
+    from memslot.events import MemoryWritten, Session, WrittenBy
     from memslot.memory.contract import Memory
+    from memslot.memory.stack import MemoryStack
 
 Value = TypeVar("Value")
 
@@ -32,8 +35,10 @@ class PluginContext:
         places: Places,
         host_config: Config,
         select_embedder: Callable[[MemorySearch | None], Selection],
-        report: Callable[[str, str], None] | None = None,
-        find_memory: Callable[[], Memory | None] | None = None,
+        report: Callable[[str, str], object] | None = None,
+        find_memories: Callable[[], MemoryStack] | None = None,
+        tell_written: Callable[[MemoryWritten], None] | None = None,
+        query_rows: QueryRows | None = None,
     ) -> None:
         self.plugin_id = plugin_id
         self.config = config
@@ -43,7 +48,9 @@ class PluginContext:
         self.logger = logging.getLogger(f"memslot.plugin.{plugin_id}")
         self._select_embedder = select_embedder
         self._report = report
-        self._find_memory = find_memory
+        self._find_memories = find_memories
+        self._tell_written = tell_written
+        self._query_rows = query_rows
         self._shared: dict[str, Any] = {}
         self._lock = threading.RLock()  # what is made may ask for something else that is shared
 
@@ -60,7 +67,12 @@ class PluginContext:
     @property
     def memory(self) -> Memory | None:
         """The owner of the memory slot, or None; not known yet while plugins register."""
-        return self._find_memory() if self._find_memory is not None else None
+        return next((memory for _, memory in self.memories), None) if self.memories is not None else None
+
+    @property
+    def memories(self) -> MemoryStack | None:
+        """All memories of the slot; empty while plugins register, None outside a host. Since host API 2."""
+        return self._find_memories() if self._find_memories is not None else None
 
     def state_dir(self) -> Path:
         """A private folder for this plugin's own files; made on first use."""
@@ -76,6 +88,24 @@ class PluginContext:
             self.logger.warning("%s: %s", stage, message)
         else:
             self._report(stage, message)
+
+    def tell_written(
+        self,
+        text: str,
+        *,
+        path: str = "",
+        session: Session | None = None,
+        by: WrittenBy = "tool",
+        memory_id: str | None = None,
+    ) -> None:
+        """Tell other plugins that this plugin's memory, or another one, was told something: `memory_written`.
+
+        Since host API 2.
+        """
+        if self._tell_written is not None:
+            from memslot.events import MemoryWritten
+
+            self._tell_written(MemoryWritten(memory_id or self.plugin_id, text, path, session, by))
 
     def shared(self, key: str, make: Callable[[], Value]) -> Value:
         """Something that this plugin's hooks use together, such as its store: made once for each host."""
@@ -98,7 +128,7 @@ class PluginContext:
             return None, selection
         from memslot.embeddings.pipeline import EmbeddingPipeline
 
-        return EmbeddingPipeline(selection.provider, cache=cache), selection
+        return EmbeddingPipeline(selection.provider, cache=cache, query_rows=self._query_rows), selection
 
     def __repr__(self) -> str:
         return f"<PluginContext {self.plugin_id} agent={self.agent_id}>"

@@ -9,10 +9,11 @@ from __future__ import annotations
 import contextvars
 import functools
 import inspect
+import math
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ Reader = Callable[[Any], Any]
 Ended = Callable[[str, bool], None]
 """Hears that a plugin's implementation has ended, and whether it succeeded."""
 _ended: contextvars.ContextVar[Ended | None] = contextvars.ContextVar("ended", default=None)
+_at_most: contextvars.ContextVar[float | None] = contextvars.ContextVar("at_most", default=None)
 
 
 class UnusableResult(Exception):
@@ -153,21 +155,32 @@ class HookRunner:
         implementations: list[pluggy.HookImpl] = getattr(self._manager.hook, hook).get_hookimpls()
         return list(dict.fromkeys(impl.plugin_name for impl in reversed(implementations)))
 
-    def call(self, hook: str, *, only: str | None = None, ended: Ended | None = None, **arguments: Any) -> list[Answer]:
-        """Call a hook, of all plugins or of one; give the answers other than None in pluggy's order.
+    def call(
+        self,
+        hook: str,
+        *,
+        only: str | Collection[str] | None = None,
+        ended: Ended | None = None,
+        at_most: float | None = None,
+        **arguments: Any,
+    ) -> list[Answer]:
+        """Call a hook, of all plugins or of those named; give the answers other than None in pluggy's order.
 
         Implementations run at the same time. Those of a background hook are queued behind their plugin's earlier
         calls, and there is no answer; strict mode waits for them. `ended` hears of each implementation when it has
-        ended, but not of one that was still waiting when the host closed.
+        ended, but not of one that was still waiting when the host closed. `at_most` cuts budgets to these seconds.
         """
         plugins = self._manager.list_name_plugin() if only is not None else []
-        others = [stand_in for plugin_id, stand_in in plugins if plugin_id != only]
+        named = (only,) if isinstance(only, str) else only or ()
+        others = [stand_in for plugin_id, stand_in in plugins if plugin_id not in named]
         caller = self._manager.subset_hook_caller(hook, others)
         token = _ended.set(ended)
+        limit = _at_most.set(at_most)
         try:
             handles: list[_Handle] = caller(ctx=None, **arguments)  # each stand-in puts in its plugin's own context
         finally:
             _ended.reset(token)
+            _at_most.reset(limit)
         answers = [self._finish(handle) for handle in handles]
         return [answer for answer in answers if answer is not None]
 
@@ -184,16 +197,23 @@ class HookRunner:
 
         Gives the value, the error if there was one, and the duration in seconds; records nothing.
         """
-        try:
-            call = self._executors[plugin_id].start(function, budget, stage, convert)
-        except NotStarted as error:
-            return None, error, 0.0
-        try:
-            return call.result(), None, call.duration_ms / 1000
-        except BaseException as error:
-            if isinstance(error, KeyboardInterrupt) and not call.is_done:
-                raise  # the person's Ctrl-C while waiting, not the plugin's doing
-            return None, error, call.duration_ms / 1000
+        return self.call_functions(stage, {plugin_id: function}, budget, convert)[plugin_id]
+
+    def call_functions(
+        self,
+        stage: str,
+        functions: Mapping[str, Callable[[], Any]],
+        budget: float,
+        convert: Callable[[Any], Any] | None = None,
+    ) -> dict[str, tuple[Any, BaseException | None, float]]:
+        """The same for functions of several plugins, by their ids: all run at the same time."""
+        started: dict[str, Call | NotStarted] = {}
+        for plugin_id, function in functions.items():
+            try:
+                started[plugin_id] = self._executors[plugin_id].start(function, budget, stage, convert)
+            except NotStarted as error:
+                started[plugin_id] = error
+        return {plugin_id: _outcome(call) for plugin_id, call in started.items()}
 
     def drain(self, budget: float) -> None:
         """Wait for what runs in the background, at most `budget` seconds in all."""
@@ -213,7 +233,7 @@ class HookRunner:
     def _start(
         self, plugin_id: str, executor: PluginExecutor, hook: str, function: Callable[[], Any]
     ) -> _Handle | None:
-        budget = self.budget_of(hook, plugin_id)
+        budget = min(self.budget_of(hook, plugin_id), at_most if (at_most := _at_most.get()) is not None else math.inf)
         try:
             call = executor.start(function, budget, hook, functools.partial(_read, self._readers.get(hook)))
         except NotStarted as error:
@@ -273,6 +293,17 @@ class HookRunner:
         event = self.diagnostics.add(plugin_id, hook, message, duration_ms=duration_ms)
         if self.strict:
             raise HookError(str(event)) from cause
+
+
+def _outcome(call: Call | NotStarted) -> tuple[Any, BaseException | None, float]:
+    if isinstance(call, NotStarted):
+        return None, call, 0.0
+    try:
+        return call.result(), None, call.duration_ms / 1000
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt) and not call.is_done:
+            raise  # the person's Ctrl-C while waiting, not the plugin's doing
+        return None, error, call.duration_ms / 1000
 
 
 def _read(reader: Reader | None, value: Any) -> Any:

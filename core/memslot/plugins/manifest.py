@@ -22,7 +22,7 @@ ID_PATTERN = r"^[a-z0-9][a-z0-9-]{0,63}$"
 RESERVED_COMMANDS = frozenset(
     {
         *("init", "run", "plugins", "embed", "config", "sessions", "doctor", "paths", "trust"),
-        "completion",
+        *("completion", "search", "remember", "forget", "status"),
     }
 )
 """memslot's own commands, which no plugin can take."""

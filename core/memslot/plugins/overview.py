@@ -49,7 +49,7 @@ class Overview:
         decisions = tuple(
             Decision(PluginInfo.from_json(d["plugin"]), d["runs"], d["code"], d["reason"]) for d in data["decisions"]
         )
-        slots = tuple(Slot(**slot) for slot in data["slots"])
+        slots = tuple(Slot(**{**slot, "owners": tuple(slot["owners"])}) for slot in data["slots"])
         warnings = tuple(data["warnings"])
         loaded = None
         if with_config and data["config"] is not None:

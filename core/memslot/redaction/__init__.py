@@ -1,1 +1,1 @@
-"""One table of what secrets look like, used wherever text is stored, recalled, shown or logged."""
+"""Secret detection, used wherever text is stored, recalled, shown or logged."""

@@ -1,4 +1,4 @@
-"""Masks secrets in settings and error messages, where showing too little is better than showing a key."""
+"""Masking of secrets in settings and error messages, where false positives are cheap."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from memslot.redaction.spans import Span
 
 MASKED = "***"
-_SHORTEST, _PIECE = 4, 8  # a server that names a shortened key shows about eight characters of it
-# Looser than redaction: what begins like a key is masked even if it's too short to be one.
-_BEGINS_LIKE_ONE = re.compile(
+_MIN_CHARS, _PIECE = 4, 8  # servers quote about eight characters of a truncated key
+# Looser than redaction: anything with a key's prefix is masked, even if too short.
+_KEY_PREFIX = re.compile(
     r"(?i:bearer )\s*\S+|\b(?:sk|pk|rk|ghp|gho|pat|xox[abprs])[-_][A-Za-z0-9]\S*"
     r"|AIza\S*|\beyJ\S*"
 )
@@ -25,17 +25,17 @@ _REFERENCE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
 
 
 class SecretMask:
-    """Replaces known secrets, pieces of them and whatever looks like a secret with `***`."""
+    """Replaces known secrets, fragments of them and anything that looks like a secret with `***`."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         known = {form for secret in secrets for form in (secret, quote(secret, safe=""))}
-        self._short = {secret for secret in known if _SHORTEST <= len(secret) < _PIECE}
+        self._short = {secret for secret in known if _MIN_CHARS <= len(secret) < _PIECE}
         self._pieces = {secret[i : i + _PIECE] for secret in known for i in range(len(secret) - _PIECE + 1)}
 
     def __call__(self, text: str) -> str:
         from memslot.redaction.spans import find, merged, replaced
 
-        spans = [*self._known(text), *find(text), *(match.span() for match in _BEGINS_LIKE_ONE.finditer(text))]
+        spans = [*self._known(text), *find(text), *(match.span() for match in _KEY_PREFIX.finditer(text))]
         if "://" in text:
             spans += _query_values(text)
         return replaced(text, merged(spans), MASKED)
@@ -53,7 +53,7 @@ class SecretMask:
 
 
 def is_reference(value: str) -> bool:
-    """Whether a value is `${NAME}`, which names a secret and doesn't hold it."""
+    """Whether a value is `${NAME}`, a reference to a secret rather than the secret."""
     return _REFERENCE.fullmatch(value) is not None
 
 

@@ -1,4 +1,4 @@
-"""Secrets told by their name: `DB_PASS=…`, `**Password:** …`, `密码：…`."""
+"""Secrets identified by their name: `DB_PASS=…`, `**Password:** …`, `密码：…`."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from typing import NamedTuple, cast
 from memslot.redaction import names
 from memslot.redaction.values import Kind, is_secret, is_strong
 
-_LONGEST_NAME = 48
-_LONGEST_LINE = 200
+_MAX_NAME = 48
+_MAX_LINE = 200
 _NAME_CHARACTERS = string.ascii_lowercase + string.digits + "_.-"
-_LOOKED_AT = 64
-"""The beginning of a value decides, so that a text full of names isn't read over and over."""
+_EXAMINED_CHARS = 64
+"""Only the beginning of a value is examined, which bounds the work for a text full of names."""
 _COMMAND = re.compile(r"\s*(?:(?:set|setx|env|arg|export)\s)?", re.IGNORECASE)
 _ONLY_WORDS = re.compile(r"[\s>*\-+#|]*(?:\w+[ ]){0,2}")
 _MARKUP_END = re.compile(r"(?:\*{1,3}|`|_{2})$")
 _PHRASE = re.compile(r"[a-z]{3,}(?: [a-z]{3,}){3,}")
 _SENTENCE_WORD = re.compile(r"\b(?:the|and|or|words?|must|with|for|see|more)\b")
-_SHORT = ("pass", "pw", "clave")
-"""Words with other meanings: what follows them is a password only if it looks like one."""
+_AMBIGUOUS = ("pass", "pw", "clave")
+"""Ambiguous words: what follows is a password only if it looks like one."""
 _TAG = ("<", 'name="', "name='", 'key="', "key='")
 _DIGIT = re.compile(r"[^\s\d]{0,63}\d")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
 class _Name(NamedTuple):
-    """A name that tells of a secret, and the gap between it and its value."""
+    """A name that suggests a secret, and the gap between it and its value."""
 
     name: str
     word: str
@@ -48,7 +48,7 @@ class _Name(NamedTuple):
 
     @property
     def has_value(self) -> bool:
-        """Whether a value may follow: after a space or `>` alone most often another word does."""
+        """Whether a value may follow: a bare space or `>` is mostly followed by another word."""
         if self.gap["markup"]:
             return self.before.endswith(_TAG) or self.gap["markup"] != ">"
         return not (self.gap["extra"] and self._extra_is_other) and not self.before.rpartition(" ")[2].startswith(
@@ -62,7 +62,7 @@ class _Name(NamedTuple):
 
     @property
     def is_vague(self) -> bool:
-        """Whether more words may follow than values: `password X`, `f("token", "X")`, `password staging: X`."""
+        """Whether a plain word is more likely than a value: `password X`, `f("token", "X")`, `password staging: X`."""
         gap = self.gap
         if gap["space"]:
             is_quoted = bool(self.quote) and self.word != "pass"  # "pass 'x' to it"
@@ -76,7 +76,7 @@ class _Name(NamedTuple):
 
     @property
     def is_loose(self) -> bool:
-        """Whether a sentence may go on after the gap."""
+        """Whether a sentence may continue after the gap."""
         gap = self.gap
         return bool(gap["verb"] or gap["space"] or gap["more"] or gap["cell"] or gap["argument"])
 
@@ -100,27 +100,29 @@ class _Name(NamedTuple):
         return self.kind
 
 
-def find_named(text: str, folded: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+def find_named(text: str, folded: str, pattern: names.NamePattern) -> Iterator[tuple[int, int]]:
     gap, at = names.gap(), 0
-    while (word := pattern.search(folded, at)) is not None:
-        at = word.end()
-        right = folded[at : at + _LONGEST_NAME]
-        end = at + len(right) - len(right.lstrip(_NAME_CHARACTERS))
-        between = gap.match(folded, end)
-        name = _named(text, folded, word, end, between) if between is not None else None
-        span = _secret_after(text, name) if name is not None else None
-        if span is not None:
-            yield span
-            at = max(at, span[1])
+    for first, last in pattern.windows(folded):
+        at = max(at, first)
+        while (word := pattern.regex.search(folded, at, last)) is not None:
+            at = word.end()
+            right = folded[at : at + _MAX_NAME]
+            end = at + len(right) - len(right.lstrip(_NAME_CHARACTERS))
+            between = gap.match(folded, end)
+            name = _named(text, folded, word, end, between) if between is not None else None
+            span = _secret_after(text, name) if name is not None else None
+            if span is not None:
+                yield span
+                at = max(at, span[1])
 
 
 def _named(text: str, folded: str, word: re.Match[str], end: int, gap: re.Match[str]) -> _Name | None:
-    left = folded[max(0, word.start() - _LONGEST_NAME) : word.start()]
+    left = folded[max(0, word.start() - _MAX_NAME) : word.start()]
     start = word.start() - len(left) + len(left.rstrip(_NAME_CHARACTERS))
     kind = names.kind_of(text[start:end], word.start() - start, word[0], cast("Kind", word.lastgroup), left)
     if kind is None:
         return None
-    earliest = max(0, start - _LONGEST_LINE)
+    earliest = max(0, start - _MAX_LINE)
     line_start = max(earliest, text.rfind("\n", earliest, start) + 1)
     return _Name(text[start:end], word[0], kind, text[line_start:start], gap)
 
@@ -131,18 +133,18 @@ def _secret_after(text: str, name: _Name) -> tuple[int, int] | None:
         return None
     if (phrase := _seed_phrase(text, start, name.word)) is not None:
         return phrase
-    value = _value(name.quote).match(text, start, start + _LOOKED_AT)
+    value = _value(name.quote).match(text, start, start + _EXAMINED_CHARS)
     shown = value[0] if value is not None else ""
     if not name.quote:
         shown = _bare(shown)
     end = start + len(shown)
-    alone = not name.is_loose and name.word not in _SHORT and _is_alone(text, name.before, end)
+    alone = not name.is_loose and name.word not in _AMBIGUOUS and _is_alone(text, name.before, end)
     kind, assigned = name.value_kind, name.is_assigned
     if not shown or (shown[0].isspace() and name.quote != "«") or (name.is_vague and not is_strong(shown, kind)):
         return None
     if not is_secret(shown, kind, assigned=assigned, alone=alone, is_variable=name.is_variable):
         return None
-    if len(shown) == _LOOKED_AT and (rest := _value(name.quote).match(text, end)) is not None:
+    if len(shown) == _EXAMINED_CHARS and (rest := _value(name.quote).match(text, end)) is not None:
         end = rest.end()
     return start, end
 
@@ -155,21 +157,21 @@ def _seed_phrase(text: str, start: int, word: str) -> tuple[int, int] | None:
 
 
 def _bare(value: str) -> str:
-    """A value without the punctuation, Markdown or Japanese, Chinese or Korean that ends it."""
+    """Strip trailing punctuation, Markdown and CJK text from a value."""
     if not value.isascii() and value[0].isascii() and (cjk := _CJK.search(value)):
         value = value[: cjk.start()]
     return _MARKUP_END.sub("", value.rstrip(".:;,?"))
 
 
 def _is_alone(text: str, before: str, end: int) -> bool:
-    """Whether a line holds a name, its value and little else."""
+    """Whether a line contains a name, its value and little else."""
     rest = text[end : end + 3].split("\n")[0]
     return not rest.strip(" \t*`_\"'.,;)|") and _ONLY_WORDS.fullmatch(before) is not None
 
 
 @cache
 def _value(quote: str) -> re.Pattern[str]:
-    """A value up to its end. A comma or semicolon is part of it unless another setting or a space follows."""
+    """Match a whole value. A comma or semicolon belongs to it unless another setting or a space follows."""
     if quote:
         end = {"“": "”", "„": "“”", "«": "»", "「": "」"}.get(quote, quote[-1])
         escape = rf"\\(?![{end}])." if quote.startswith("\\") else r"\\."

@@ -1,9 +1,12 @@
-"""Names that tell of a secret, in several languages, and what stands between a name and its value."""
+"""Names of secrets, in several languages, and the separators between a name and its value."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
+from heapq import merge
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -64,15 +67,15 @@ _KEY = (
     "seed[ _-]?phrase",
 )
 
-_OF_SECRETS = re.compile(
+_CREDENTIAL_HEAD = re.compile(
     r"(?:api|access|private|priv|master|signing|encryption|encrypt|decryption|license|licence|app|account|storage"
     r"|subscription|consumer|service|client|shared|function|deploy|admin|root|webhook|crypt|hmac|jwt|auth|session"
     r"|server|bot|secret)[ _.-]?$"
 )
-"""What stands before `key` where it opens something."""
-_LONGEST_HEAD = len("subscription ")
+"""Words before `key` that make it a credential."""
+_MAX_HEAD = len("subscription ")
 
-# A part of a name that makes it the name of something else: of what is told about a secret, or of another key.
+# Parts of a name that make it mean something else: an attribute of a secret, or another kind of key.
 _OTHER_TAIL_TEXT = """
     hash hashes hashed url uri file path dir name names id ids type types count limit limits length size min max
     expires expiry expiration expired lifetime ttl age at on in algorithm algo policy hint hints field label env var
@@ -98,9 +101,37 @@ _STEMS = (
 )
 
 
+@dataclass(frozen=True)
+class NamePattern:
+    """The names that a text may hold, and letters that it holds if it has them."""
+
+    regex: re.Pattern[str]
+    stems: Sequence[str]
+    longest: int
+
+    def windows(self, folded: str) -> Iterator[tuple[int, int]]:
+        """Where names may be, in order and apart: around their letters, which a plain search finds much faster."""
+        start, end = 0, -1
+        for place in merge(*(_places(folded, stem) for stem in self.stems)):
+            if place - self.longest > end:
+                if end >= 0:
+                    yield start, end
+                start = max(0, place - self.longest)
+            end = place + self.longest
+        if end >= 0:
+            yield start, end
+
+
+def _places(folded: str, stem: str) -> Iterator[int]:
+    place = folded.find(stem)
+    while place >= 0:
+        yield place
+        place = folded.find(stem, place + 1)
+
+
 @cache
 def _words() -> dict[str, list[tuple[str, str]]]:
-    """The words, with their groups, by letters that they always have."""
+    """Return the words with their groups, indexed by a substring they always contain."""
     by_stem: dict[str, list[tuple[str, str]]] = {}
     for group, words in ("password", _PASSWORD), ("token", _TOKEN), ("key", _KEY):
         for word in words:
@@ -111,21 +142,32 @@ def _words() -> dict[str, list[tuple[str, str]]]:
 
 
 @cache
-def _pattern(words: tuple[tuple[str, str], ...]) -> re.Pattern[str]:
+def _pattern(stems: tuple[str, ...]) -> NamePattern:
+    words = [each for stem in stems for each in _words()[stem]]
     of = {group: "|".join(word for other, word in words if other == group) for group in ("password", "token", "key")}
-    return re.compile("|".join(f"(?P<{group}>{joined})" for group, joined in of.items() if joined))
+    regex = re.compile("|".join(f"(?P<{group}>{joined})" for group, joined in of.items() if joined))
+    return NamePattern(regex, stems, max(len(word) for _, word in words))
 
 
-def pattern(folded: str) -> re.Pattern[str] | None:
-    """The names that a folded text may hold; None where it holds none, as most texts do."""
-    characters = set(folded)
-    found = [words for stem, words in _words().items() if characters.issuperset(stem) and stem in folded]
-    return _pattern(tuple(each for words in found for each in words)) if found else None
+@cache
+def _stems(*, is_ascii: bool) -> tuple[str, ...]:
+    return tuple(stem for stem in _words() if stem.isascii() or not is_ascii)
+
+
+def pattern(folded: str) -> NamePattern | None:
+    """Return a pattern for the names that may occur in a folded text, or None: most texts have none."""
+    is_ascii = folded.isascii()
+    listed = _stems(is_ascii=is_ascii)
+    if not is_ascii:
+        characters = set(folded)
+        listed = tuple(stem for stem in listed if characters.issuperset(stem))
+    found = tuple([stem for stem in listed if stem in folded])
+    return _pattern(found) if found else None
 
 
 @cache
 def gap() -> re.Pattern[str]:
-    """What may stand between a name and its value; on folded text, from where the name ends."""
+    """Return the pattern of separators between a name and its value, for folded text."""
     close = r"""(?:\\?["'`]|\*{1,3}|_{1,2}|[\])])"""
     links = "for|of|to|on|at|in|de|del|da|do|du|für|fur|zu|от|для|к"
     words = rf"(?:[ ](?:{links})(?:[ ][^\s:=|：]{{1,24}}){{1,6}}?|[ ]?[(（][^()\n]{{1,40}}[)）])"
@@ -153,17 +195,17 @@ def gap() -> re.Pattern[str]:
 
 
 def is_other(word: str) -> bool:
-    """Whether a word after a secret's name makes it the name of something else: `token type`."""
+    """Whether a word after a secret's name changes its meaning: `token type`."""
     return word in _OTHER_TAIL
 
 
 def kind_of(name: str, at: int, word: str, kind: Kind, before: str) -> Kind | None:
-    """What an identifier with such a word at `at` tells, or nothing where it names something else.
+    """Classify an identifier with `word` at `at`, or return None if it is not a secret's name.
 
     `before` is the folded text before the word.
     """
     head, tail = name[:at], name[at + len(word) :]
-    opens = word == "key" and _OF_SECRETS.search(before[-_LONGEST_HEAD:]) is not None
+    opens = word == "key" and _CREDENTIAL_HEAD.search(before[-_MAX_HEAD:]) is not None
     heads = [piece.lower() for part in _SPLIT.findall(head) for piece in _HUMP.split(part)]
     if word in ("key", "clave") and not heads:  # cache key, palabra clave
         heads = before.split()[-1:]
@@ -192,5 +234,5 @@ _SETTINGS = ("apikey", "secret", "password", "passwd", "passphrase", "authorizat
 def is_secret_name(name: str) -> bool:
     """Whether a setting of this name is a secret, whatever its value looks like."""
     letters = re.sub(r"[^a-z]", "", name.lower())
-    # `tokens` counts things (chunking.tokens); a `token` opens doors.
+    # `tokens` is a count (chunking.tokens); a `token` is a credential.
     return any(word in letters for word in _SETTINGS) or re.search(r"token(?!s)", letters) is not None

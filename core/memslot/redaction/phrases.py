@@ -1,4 +1,4 @@
-"""Secrets that the words before them tell: headers, URLs, command lines, database statements."""
+"""Secrets identified by the words before them: headers, URLs, command lines, SQL statements."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cache
 
 from memslot.redaction.values import is_placeholder, is_wordy
 
-_LOOKED_AT = 128
+_EXAMINED_CHARS = 128
 _IN_COMMAND = r"\s(?:[^\n|;]{0,200}?\s)?"
 _PHRASES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("bearer",), r"bearer\s{1,4}()(?=[a-z._~+/-]*\d)[a-z0-9._~+/-]{12,}=*"),
@@ -43,7 +43,7 @@ _PHRASES: tuple[tuple[tuple[str, ...], str], ...] = (
     ),
     (("(password)",), r"(?<!\S)()[^\s()]{6,64}(?= \(password\))"),
 )
-"""What a folded text holds, and the pattern, whose empty group is where the secret begins."""
+"""Substrings that a folded text must contain, and the pattern; its empty group marks where the secret starts."""
 _PGPASS_MARK = re.compile(r":(?:\d{2,5}|\*):[^:\s]{1,64}:[^:\s]{1,64}:\S")
 _PGPASS = re.compile(r"^[\w.*-]{1,80}:(?:\d{2,5}|\*):[^:\s]{1,64}:[^:\s]{1,64}:()[^\s:]\S{3,}$", re.MULTILINE)
 
@@ -60,11 +60,11 @@ def find_phrased(text: str, folded: str) -> Iterator[tuple[int, int]]:
     for pattern in patterns:
         for match in pattern.finditer(folded):
             start, end = match.start(1), match.end()
-            if not _stands_for_one(text[start : min(end, start + _LOOKED_AT)]):
+            if not _is_stand_in(text[start : min(end, start + _EXAMINED_CHARS)]):
                 yield start, end
 
 
-def _stands_for_one(value: str) -> bool:
+def _is_stand_in(value: str) -> bool:
     if value.lower() in ("password", "pass", "passwd", "pw", "pwd", "secret"):
         return True
     return (

@@ -1,30 +1,30 @@
-"""Keeps secrets out of memory: applied when text is written and again when it is recalled."""
+"""Redaction, applied when text is written and again when it is recalled."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-# The patterns take 8 ms to compile, so they are imported with the first text.
+# Imports are local: the patterns take 8 ms to compile.
 
 REDACTED = "[redacted]"
 
 
 def find_secrets(text: str) -> list[tuple[int, int]]:
-    """Where keys, tokens, private keys and passwords are: the offsets of each, in order."""
+    """Return the offsets of keys, tokens, private keys and passwords, in order."""
     from memslot.redaction.spans import find
 
     return find(text)
 
 
 def redact(text: str) -> str:
-    """Replace keys, tokens, private keys and passwords; everything else stays as it is."""
+    """Replace keys, tokens, private keys and passwords with a marker."""
     from memslot.redaction.spans import find, replaced
 
     return replaced(text, find(text), REDACTED)
 
 
 def redact_lines(lines: Sequence[str]) -> list[str]:
-    """The same for the lines of a text, as many as before: what is cut out of it later holds no half of a secret."""
+    """Redact a text given as lines, keeping the line count. Secrets may span lines."""
     from memslot.redaction.spans import find
 
     text = "\n".join(lines)

@@ -1,4 +1,4 @@
-"""The table of token formats: facts that vendors and public rule lists document."""
+"""Token formats, as documented by vendors and public rule lists."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _UUID = "[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
 
 @dataclass(frozen=True)
 class Rule:
-    """Tokens that begin with one of `prefixes`, go on with `body` and end where no more of such characters follow.
+    """Tokens that start with one of `prefixes`, continue with `body` and end at a word boundary.
 
-    `certain` formats are taken at their word; others must also look random, since words joined by dashes fit, too.
+    A match of a `certain` format is a secret; other matches must also look random, as dashed words match too.
     """
 
     name: str
@@ -162,17 +162,21 @@ SHAPES: tuple[tuple[str, tuple[str, ...] | str, str], ...] = (
     ("teams webhook", ("webhook.office.com/",), r"(?<=webhook\.office\.com/)webhookb2/[A-Za-z0-9@/-]{60,}"),
     ("zapier webhook", ("hooks.zapier.com/",), r"(?<=hooks\.zapier\.com/)hooks/catch/[A-Za-z0-9/]{8,}"),
     ("make webhook", (".make.com/",), r"(?<=\d\.make\.com/)[a-z0-9]{32}(?!\w)"),
-    ("ifttt webhook", ("maker.ifttt.com/",), r"(?<=/with/key/)[A-Za-z0-9_-]{20,}"),
     ("firebase messaging", (":APA91b",), r"(?<!\w)[A-Za-z0-9_-]{11,22}:APA91b[A-Za-z0-9_-]{100,}"),
     ("new relic license", ("NRAL",), r"(?<!\w)[0-9a-f]{36}NRAL(?!\w)"),
     ("maxmind", ("_mmk",), r"(?<!\w)[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk(?!\w)"),
     ("facebook app", r"\|[A-Za-z0-9_-]{27}", r"(?<!\w)\d{15,16}\|[A-Za-z0-9_-]{27,40}(?![\w-])"),
+    ("extended bearer", ("ZXlK",), r"(?<!\w)ZXlK[A-Za-z0-9+/]{60,}=*"),
+)
+"""Formats inside one long word, not told by how they begin: a name, what the word holds or matches, and the pattern."""
+
+LOOSE_SHAPES: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    ("ifttt webhook", ("maker.ifttt.com/",), r"(?<=/with/key/)[A-Za-z0-9_-]{20,}"),
     ("putty", ("Private-Lines:",), r"(?<=Private-Lines: )\d+(?:\r?\n[A-Za-z0-9+/=]{8,})+"),
     ("putty", ("Private-MAC:",), r"(?<=Private-MAC: )[0-9a-f]{40,}"),
     ("json web key", ('"d"', '"k"'), r'(?<="[dk]":")[A-Za-z0-9_-]{30,}(?=")|(?<="[dk]": ")[A-Za-z0-9_-]{30,}(?=")'),
-    ("extended bearer", ("ZXlK",), r"(?<!\w)ZXlK[A-Za-z0-9+/]{60,}=*"),
 )
-"""Formats not told by how they begin: a name, what a text holds or a long word of it matches, and the pattern."""
+"""Formats that span words: a name, the substrings that hint at it, the pattern."""
 
 
 @cache
@@ -182,21 +186,51 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 @cache
 def _pattern(prefix: str, body: str) -> re.Pattern[str]:
-    # The literal comes first: then the engine looks for it with a plain search.
+    # Literal first: the regex engine then uses a plain substring search.
     start = re.escape(prefix)
     return re.compile(rf"{start}(?<![A-Za-z0-9_~-]{start})({body})(?![A-Za-z0-9_])", re.ASCII)
 
 
-def find_tokens(text: str, long_words: str) -> Iterator[tuple[Rule, re.Match[str]]]:
-    """Everything in the form of a rule; group 1 is what follows the prefix. `long_words` are those of the text."""
+_BEFORE = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_~-"
+"""Characters that cannot precede a prefix."""
+_RUNS = bytes(code if chr(code) in _BEFORE else ord(" ") for code in range(256))
+_SHORTEST_SHAPE = 36
+"""Characters of the word around one of SHAPES; the shortest is a key of Mailchimp."""
+
+
+@cache
+def _by_head() -> dict[bytes, list[tuple[str, Rule]]]:
+    """Prefixes by their first two characters; under no characters, those that may begin inside a run."""
+    listed: dict[bytes, list[tuple[str, Rule]]] = {}
     for rule in RULES:
         for prefix in rule.prefixes:
+            head = prefix[:2]
+            listed.setdefault(head.encode() if set(head) <= set(_BEFORE) else b"", []).append((prefix, rule))
+    return listed
+
+
+def find_tokens(text: str, long_words: str) -> Iterator[tuple[Rule, re.Match[str]]]:
+    """Yield every match of a rule; group 1 is the body. `long_words` are the text's long words."""
+    # A token begins where a run of such characters does, and few runs begin as one of the many prefixes.
+    heads = {run[:2] for run in long_words.encode("latin-1", "replace").translate(_RUNS).split()}
+    by_head = _by_head()
+    for head in (*heads.intersection(by_head), b""):
+        for prefix, rule in by_head[head]:
             if prefix in long_words:
                 for match in _pattern(prefix, rule.body).finditer(text):
                     yield rule, match
 
 
 def find_shapes(text: str, long_words: str) -> Iterator[tuple[int, int]]:
-    for _, hints, pattern in SHAPES:
-        if any(hint in text for hint in hints) if isinstance(hints, tuple) else _compiled(hints).search(long_words):
+    longest = " ".join([word for word in long_words.split(" ") if len(word) >= _SHORTEST_SHAPE])
+    if longest:
+        for _, hints, pattern in SHAPES:
+            if _holds(longest, hints) if isinstance(hints, tuple) else _compiled(hints).search(longest):
+                yield from (match.span() for match in _compiled(pattern).finditer(text))
+    for _, hints, pattern in LOOSE_SHAPES:
+        if _holds(text, hints):
             yield from (match.span() for match in _compiled(pattern).finditer(text))
+
+
+def _holds(text: str, hints: tuple[str, ...]) -> bool:
+    return any(hint in text for hint in hints)

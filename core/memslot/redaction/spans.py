@@ -1,4 +1,4 @@
-"""Where the secrets of a text are."""
+"""Locations of the secrets in a text."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from memslot.redaction.rules import find_shapes, find_tokens
 from memslot.redaction.values import is_placeholder, looks_random
 
 Span = tuple[int, int]
-_SHORTEST_TOKEN = 14
-_LOOKED_AT = 64
-"""The beginning of a long token decides whether it looks random."""
+_MIN_TOKEN = 14
+_EXAMINED_CHARS = 64
+"""Only the beginning of a long token is tested for randomness."""
 
 
 def find(text: str) -> list[Span]:
-    """Where every secret begins and ends, in order; none overlap."""
-    # Every token is longer than most words: what is too short for one is not looked at again. Line by line, as all
-    # words of a large text at once take ten times its memory.
-    long_words = " ".join([word for line in text.split("\n") for word in line.split() if len(word) >= _SHORTEST_TOKEN])
+    """Return the span of every secret, in order and without overlaps."""
+    # Tokens are longer than most words: skip short ones. Line by line, because splitting a large text at once takes
+    # ten times its memory.
+    long_words = " ".join([word for line in text.split("\n") for word in line.split() if len(word) >= _MIN_TOKEN])
     folded = fold(text)
     pattern = names.pattern(folded)
     return merged(
@@ -35,7 +35,7 @@ def find(text: str) -> list[Span]:
 
 
 def merged(spans: Iterable[Span]) -> list[Span]:
-    """The spans in order, those that touch as one."""
+    """Sort spans and merge those that touch."""
     joined: list[Span] = []
     for start, end in sorted(spans):
         if joined and start <= joined[-1][1]:
@@ -54,19 +54,19 @@ def replaced(text: str, spans: Iterable[Span], mark: str) -> str:
     return "".join(kept)
 
 
-def _after_names(text: str, folded: str, pattern: re.Pattern[str]) -> Iterator[Span]:
-    # Most texts name no secret, and the patterns for those that do take 4 ms to compile.
+def _after_names(text: str, folded: str, pattern: names.NamePattern) -> Iterator[Span]:
+    # Imported late: most texts name no secret, and the patterns take 4 ms to compile.
     from memslot.redaction.named import find_named
     from memslot.redaction.tables import find_in_tables
 
     for start, end in (*find_named(text, folded, pattern), *find_in_tables(text, pattern)):
-        if not text.startswith(_DASHES, start):  # the border of a block on the line below a name is no value
+        if not text.startswith(_DASHES, start):  # a PEM border below a name is not a value
             yield start, end
 
 
 def _tokens(text: str, long_words: str) -> Iterator[Span]:
     for rule, match in find_tokens(text, long_words):
-        body = match[1][:_LOOKED_AT]
+        body = match[1][:_EXAMINED_CHARS]
         if rule.certain or (looks_random(body) and not is_placeholder(body)):
             yield match.span()
 
@@ -77,7 +77,7 @@ _BODY = re.compile(r"(?:(?:\r?\n|\\n)[ \t>]*(?:[A-Za-z0-9+/=]+|[A-Z][\w-]+: [^\n
 
 
 def _keys(text: str) -> Iterator[Span]:
-    """Private keys as blocks; one without an end goes on as long as its lines are base64."""
+    """Yield PEM private keys; one without an END line extends over all base64 lines."""
     if " PRIVATE KEY" not in text:
         return
     begin: int | None = None
@@ -102,7 +102,7 @@ def _open_key(text: str, begin: int, inside: int) -> Iterator[Span]:
 
 
 def fold(text: str) -> str:
-    """The text in small letters, every character in its place."""
+    """Lower-case a text without changing any offset."""
     folded = text.lower()
     if len(folded) != len(text):
         folded = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)

@@ -1,4 +1,4 @@
-"""Secrets told by the heading of their column in a Markdown table."""
+"""Secrets identified by their column heading in a Markdown table."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from memslot.redaction.values import Kind, is_secret
 
 _RULE = re.compile(r"^[ \t>]*\|?[ \t]*:?-{2,}:?[ \t]*\|[ \t|:-]*$", re.MULTILINE)
 _CELL = re.compile(r"[^|\n]+")
-_LONGEST = 128
+_MAX_HEADING_CHARS = 128
 
 
-def find_in_tables(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+def find_in_tables(text: str, pattern: names.NamePattern) -> Iterator[tuple[int, int]]:
     if "|" not in text or "--" not in text:
         return
     for rule in _RULE.finditer(text):
@@ -27,15 +27,15 @@ def find_in_tables(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, i
             at = end + 1
 
 
-def _columns(heading: str, pattern: re.Pattern[str]) -> dict[int, Kind]:
-    """The columns whose headings end in a secret's name, by their place."""
+def _columns(heading: str, pattern: names.NamePattern) -> dict[int, Kind]:
+    """Return the columns whose headings end in a secret's name, by index."""
     found: dict[int, Kind] = {}
     for place, cell in enumerate(_CELL.findall(heading.strip(" \t>|"))):
         name = cell.strip(" \t*_`")
-        if len(name) > _LONGEST:
+        if len(name) > _MAX_HEADING_CHARS:
             continue
         lowered = name.lower()
-        for word in pattern.finditer(lowered):
+        for word in pattern.regex.finditer(lowered):
             if word.end() == len(lowered):
                 start = lowered.rfind(" ", 0, word.start()) + 1
                 kind = names.kind_of(

@@ -1,4 +1,4 @@
-"""Whether a value is a secret, or a word, a path, a placeholder, a piece of code."""
+"""Tells secret values from words, paths, placeholders and code."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import Counter
 from typing import Literal
 
 Kind = Literal["password", "token", "key"]
-"""How much the name says: a password may be a word, a token looks random, and `key` alone says little."""
+"""What the name implies: a password may be a word, a token looks random, `key` alone is weak evidence."""
 
 _PLACEHOLDER_WORDS_TEXT = """
     your yours my the example sample placeholder changeme change insert replace dummy fake todo tbd redacted hidden
@@ -24,7 +24,7 @@ _NOT_A_VALUE = re.compile(
     r"""
       [$%@#:]?\{.* | \$\(.* | \$[A-Za-z_]\w*.* | %\w+%.* | <.* | \[.* | @\w+@ | [&*]\w+ | \\.*
     | [xX*•·.…_\-#?=]+ | (?i:none|null|nil|true|false)\W*
-    | [A-Za-z_][\w.]*[\(\[].*                                   # a call, or a look-up
+    | [A-Za-z_][\w.]*[\(\[].*                                   # a call or subscript
     | [A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]+)+[;,)]*             # process.env.NAME
     | [A-Z][A-Z]*(?:_[A-Z]+)+                                   # NAME_OF_A_VARIABLE
     | [A-Za-z][A-Za-z0-9+.-]*://.* | (?:arn|urn|ssh-\w+|sha\d+|md5|op|file|env|vault|doi):.* | ssh-(?:rsa|ed25519|dss)
@@ -47,7 +47,7 @@ _WORDY = re.compile(
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether a value stands for something else, or is none at all."""
+    """Whether a value is a placeholder, a reference or not a value at all."""
     if _NOT_A_VALUE.fullmatch(value) or len(set(value)) <= 2:
         return True
     pieces = _PIECES.findall(value.lower()) if is_wordy(value) else ()
@@ -55,23 +55,23 @@ def is_placeholder(value: str) -> bool:
 
 
 def is_wordy(value: str) -> bool:
-    """Whether a value is made of words and small numbers only, as file names and identifiers are."""
+    """Whether a value consists of words and small numbers, like file names and identifiers."""
     return _WORDY.fullmatch(value) is not None
 
 
 def entropy(value: str) -> float:
-    """Shannon's, in bits for each character."""
+    """Return the Shannon entropy, in bits per character."""
     size = len(value)
     return -sum(count / size * math.log2(count / size) for count in Counter(value).values()) if value else 0.0
 
 
 def looks_random(value: str) -> bool:
-    """What a generator makes: not words, and no few characters over and over."""
+    """Whether a value looks generated: not words, and of sufficient entropy."""
     return not is_wordy(value) and entropy(value) >= min(2.5, 0.75 * math.log2(max(2, len(value))))
 
 
 def is_strong(value: str, kind: Kind) -> bool:
-    """Whether a value looks like a secret without any name: letters and digits that make no words."""
+    """Whether a value looks like a secret even without a name: letters and digits that don't form words."""
     has_both = any(map(str.isalpha, value)) and any(map(str.isdigit, value))
     return has_both and len(value) >= (8 if kind == "password" else 20) and not is_wordy(value)
 
@@ -79,7 +79,7 @@ def is_strong(value: str, kind: Kind) -> bool:
 def is_secret(value: str, kind: Kind, *, assigned: bool, alone: bool, is_variable: bool = False) -> bool:
     """Whether a named value is a secret.
 
-    `assigned`: it is in quotes or follows `=`; `alone`: nothing else is on its line; `is_variable`: to a NAME.
+    `assigned`: quoted or after `=`; `alone`: nothing else on its line; `is_variable`: assigned to a NAME.
     """
     size = len(value)
     if size < 4 or (kind != "password" and is_wordy(value) and not value.isdigit()) or is_placeholder(value):

@@ -1,7 +1,7 @@
-"""What every memory needs to find well, as pure functions: the words of a text, fusion, evidence, snippets, dates.
+"""Retrieval building blocks for every memory, as pure functions: tokenizing, fusion, evidence, snippets, dates.
 
-Names are imported when they are first used. Functions that split text take a `Tokenizer`, so that a memory whose index
-stems by itself is compared by its own stems.
+Names are imported lazily. Functions that split text take a `Tokenizer`, so that a memory whose index does its own
+stemming is matched by those stems.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from memslot.retrieval.diversity import diversify as diversify
     from memslot.retrieval.evidence import Evidence as Evidence
     from memslot.retrieval.evidence import gather_evidence as gather_evidence
+    from memslot.retrieval.fusion import fuse as fuse
     from memslot.retrieval.languages import ENGLISH as ENGLISH
     from memslot.retrieval.languages import LANGUAGES as LANGUAGES
     from memslot.retrieval.matcher import Matcher as Matcher
@@ -38,6 +39,10 @@ if TYPE_CHECKING:
     from memslot.retrieval.relevance import recall_score as recall_score
     from memslot.retrieval.relevance import relevance_of as relevance_of
     from memslot.retrieval.relevance import text_score as text_score
+    from memslot.retrieval.sameness import same_text as same_text
+    from memslot.retrieval.sameness import same_words as same_words
+    from memslot.retrieval.sameness import says as says
+    from memslot.retrieval.sameness import shared_words as shared_words
     from memslot.retrieval.scripts import fold as fold
     from memslot.retrieval.scripts import script_of as script_of
     from memslot.retrieval.snippets import GAP as GAP
@@ -61,6 +66,7 @@ _HOMES = {
     "dates": ["DateRange", "closeness_to_dates", "find_dates"],
     "diversity": ["diversify"],
     "evidence": ["Evidence", "gather_evidence"],
+    "fusion": ["fuse"],
     "languages": ["ENGLISH", "LANGUAGES"],
     "matcher": ["Matcher", "WeightedTerm"],
     "meaning": ["SAMPLE_SIZE", "MeaningScale", "Noise", "chance"],
@@ -68,6 +74,7 @@ _HOMES = {
     "prompts": ["prompt_queries"],
     "query_words": ["QueryWords", "choose_words"],
     "relevance": ["WEAK_SCORE", "Weights", "calibrated", "ranks", "recall_score", "relevance_of", "text_score"],
+    "sameness": ["same_text", "same_words", "says", "shared_words"],
     "scripts": ["fold", "script_of"],
     "snippets": ["GAP", "Snippet", "make_snippet"],
     "term_forms": ["TermForms"],

@@ -1,7 +1,7 @@
-"""The background: everyday sentences in sixteen languages that have nothing to do with any memory.
+"""The background: everyday sentences in sixteen languages, unrelated to any memory.
 
-A query is compared with them to learn how alike it is to unrelated texts. That makes scores mean the same with every
-embedder, and works for a memory of one note. Changing a sentence in `background.json` changes `BACKGROUND_VERSION`.
+Comparing a query with them shows how similar it is to unrelated texts. That calibrates scores across embedders, and
+works even for a memory of one note. Changing a sentence in `background.json` changes `BACKGROUND_VERSION`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _COUNT_BYTES = 8
 
 @cache
 def _read() -> tuple[tuple[tuple[int, str], ...], tuple[tuple[int, str], ...], str]:
-    """Statements and questions, each with the number of its language, and the version."""
+    """Return statements and questions, each with its language number, and the version."""
     import json
     from pathlib import Path
 
@@ -39,19 +39,19 @@ def _read() -> tuple[tuple[tuple[int, str], ...], tuple[tuple[int, str], ...], s
 
 
 def background_texts() -> tuple[str, ...]:
-    """The texts whose vectors make a `Background`: statements, then questions."""
+    """Return the texts to embed for a `Background`: statements, then questions."""
     statements, questions, _ = _read()
     return tuple(text for _, text in (*statements, *questions))
 
 
 def background_version() -> str:
-    """Tells backgrounds of different texts apart."""
+    """Version of the background texts."""
     return _read()[2]
 
 
 @dataclass(frozen=True, eq=False)
 class Background:
-    """The vectors of the background for one embedder, each of length 1, with the number of each text's language."""
+    """The background's normalized vectors for one embedder, with each text's language number."""
 
     statements: Matrix
     questions: Matrix
@@ -60,7 +60,7 @@ class Background:
 
     @classmethod
     def from_vectors(cls, vectors: Any) -> Background:
-        """From the vectors of `background_texts`, in their order; those without a direction are left out."""
+        """Build from the vectors of `background_texts`, in order; zero vectors are dropped."""
         import numpy
 
         rows = numpy.asarray(vectors, dtype=numpy.float32)
@@ -77,7 +77,7 @@ class Background:
 
     @classmethod
     def from_bytes(cls, blob: bytes, dims: int) -> Background | None:
-        """From `to_bytes`; None for bytes of another background or another embedder."""
+        """Deserialize; None if the bytes belong to another background or embedder."""
         import numpy
 
         version, _, data = blob.partition(b"\n")
@@ -93,7 +93,7 @@ class Background:
         return cls(rows[:first], rows[first:], languages[:first], languages[first:])
 
     def to_bytes(self) -> bytes:
-        """For storage beside an index, two bytes a number."""
+        """Serialize as float16, for storage next to an index."""
         import numpy
 
         counts = b"".join(len(rows).to_bytes(4, "little") for rows in (self.statements, self.questions))

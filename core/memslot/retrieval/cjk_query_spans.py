@@ -37,7 +37,7 @@ _CONTRACTED = {20: 6, 6: 20, 8: 9, 9: 8, 13: 14, 14: 13, 0: 1, 1: 0, 18: 4}
 class QuerySpan:
     """Letters between stop words, and the query terms (`stems`) made of them.
 
-    `alone`: letters that may be words by themselves. `weak`: letters that seldom belong to the word beside them.
+    `alone`: letters that may be words by themselves. `weak`: letters that rarely belong to the adjacent word.
     `forms`: the last two syllables in other inflections of a Korean verb.
     """
 
@@ -56,20 +56,20 @@ def query_spans(runs: Sequence[str]) -> list[QuerySpan]:
 
 
 def whole_span(run: str) -> QuerySpan:
-    """A run as one span, stop words included."""
+    """Return a run as one span, including stop words."""
     letters = tuple(units(run))
     return QuerySpan(letters, _distinct(pairs(letters)))
 
 
 def pairs(letters: Sequence[str]) -> list[str]:
-    """The bigrams of letters; a lone letter is itself."""
+    """Return the bigrams of letters; a lone letter stays as it is."""
     if len(letters) < 2:
         return list(letters)
     return [pair_of(letter, following) for letter, following in pairwise(letters)]
 
 
 def kinds_of(letters: Iterable[str]) -> list[str]:
-    """The script of each letter; hiragana is told apart from katakana, and is an `ending` after a kanji."""
+    """Return the script of each letter; hiragana differs from katakana, and is an `ending` after a kanji."""
     kinds = []
     hiragana = "hiragana"
     for letter in letters:
@@ -122,7 +122,7 @@ def _without_ending(word: str) -> tuple[str, str]:
 
 
 def _forms(root: str) -> tuple[str, ...]:
-    """The last two syllables in other inflections of the verb: 끝낸 for 끝냈, 내린 for 내렸."""
+    """Return the last two syllables in other inflections of the verb: 끝낸 for 끝냈, 내린 for 내렸."""
     if len(root) < 2:
         return ()
     lead, vowel, final = _parts(root[-1])
@@ -169,7 +169,7 @@ def _grammar() -> re.Pattern[str]:
 
 
 def _is_grammar(text: str) -> bool:
-    """Whether a text is only function words in hiragana: ように, ようになった."""
+    """Whether a text consists of hiragana function words: ように, ようになった."""
     return _grammar().fullmatch(text) is not None
 
 

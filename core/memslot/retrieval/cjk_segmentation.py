@@ -14,14 +14,14 @@ from itertools import groupby, takewhile
 from memslot.retrieval.cjk_query_spans import QuerySpan, kinds_of, pairs
 from memslot.retrieval.scripts import pair_of
 
-# Likelihood of each segment, relative to a bigram of plain letters that the index doesn't hold.
-_KNOWN, _OFTEN = 4.0, 0.25  # factor for a bigram the index holds, times its document frequency to this power
+# Likelihood of each segment, relative to a bigram of plain letters that isn't in the index.
+_KNOWN, _OFTEN = 4.0, 0.25  # factor for a bigram in the index, times its document frequency to this power
 _ALONE = 0.15  # a letter with meaning
 _WEAK = (1.0, 0.2, 0.03)  # factor for a bigram with 0, 1 or 2 weak letters
 _OTHER_SCRIPT = 0.05
 # Hiragana after a kanji is okurigana or grammar; elsewhere it may be a word.
 _KANJI_AND_ENDING, _LAST_KANJI_AND_ENDING, _INSIDE_ENDING, _AFTER_ENDING = 1.0, 0.2, 0.05, 0.01
-_NEW_FORM = 0.1  # factor for a kanji the index holds with an ending it doesn't: the kanji is the word
+_NEW_FORM = 0.1  # factor for an indexed kanji with an unindexed ending: the kanji is the word
 _HIRAGANA_PAIR, _HIRAGANA_LETTER = 0.6, 0.3
 _HIRAGANA = ("hiragana", "ending")
 _MAKE_A_WORD = "なさ"  # with the kanji before: 主な, 深さ
@@ -38,8 +38,8 @@ class Segmentation:
     """The words of a query's spans, given an index.
 
     `shares`: query terms with the probability that each is a word, which is how much its absence counts.
-    `coincidences`: bigrams that occur, but only inside other words. `hints`: letters that add a little where a text
-    holds them.
+    `coincidences`: bigrams that occur, but only inside other words. `hints`: letters that add a little if a text
+    contains them.
     """
 
     shares: dict[str, float]

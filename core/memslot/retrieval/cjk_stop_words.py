@@ -1,4 +1,4 @@
-"""Stop words of Chinese, Japanese and Korean, and words of theirs that say little."""
+"""Stop words and low-information words of Chinese, Japanese and Korean."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ KOREAN_ENDINGS: tuple[str, ...] = tuple(
 def cuts() -> re.Pattern[str]:
     """Matches the stop words at which a Chinese or Japanese run is cut."""
     words = sorted({*_CHINESE.split(), *_JAPANESE.split()}, key=lambda word: (-len(word), word))
-    # A particle stands beside another script, at an end, or before a stop word; between hiragana it may be part of a
+    # A particle is next to another script, at an end, or before a stop word; between hiragana it may be part of a
     # word.
     asking = "|".join([*(word for word in words if re.match(f"[{_HIRAGANA}]{{2}}", word)), _DOING])
     doing = f"(?<![{_KANA}][^{_KANA}])(?<!^[^{_KANA}])(?:{_DOING})"

@@ -1,8 +1,8 @@
 """Compounds: `Zahnarzttermin` is found by `Zahnarzt` and by `Termin`, and finds `Termin beim Zahnarzt`.
 
-There is no dictionary but the words of the index. An index holds a long stem of a language that writes compounds as one
-word a second time, backwards: its words that begin with a term, and those that end with one, are then two ranges of an
-ordered vocabulary. What is left of such a word must look like a word, not like an ending.
+The only dictionary is the index's vocabulary. For languages that write compounds as one word, an index also stores long
+stems reversed: words that start with a term and words that end with it are then two ranges of a sorted vocabulary. The
+remainder of such a word must look like a word, not like an ending.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 from memslot.retrieval.languages import bare_form, forwards, tagged
 
-_LEAST = 4
-"""Letters of a part: of shorter ones too many words are made that have nothing to do with them."""
+_MIN_LETTERS = 4
+"""Minimum letters of a part: shorter ones occur in too many unrelated words."""
 _LONG = 6
 _BEFORE = "zusatz"
-"""Stands for the first part: in a long word an ending may go that stays in a short one (Rechnung, Stromrechn-ung)."""
+"""A placeholder first part: the stemmer may strip an ending from a long word only (Rechnung, Stromrechn-ung)."""
 _LINKS = ("", "s", "es", "n", "en", "er", "e", "ens", "o", "u")
-# Handlung is no sort of Hand, and Unternehmen nothing that is taken.
+# Handlung is not a kind of Hand, and Unternehmen not something taken.
 _ENDING = (
     r"(?:(?:l|n|r|d|st|ig|er|ier|isier|el|ler|ner|s)?"
     r"(?:ung|ing|ling|lich|isch|heit|keit|schaft|bar|sam|los|haft|chen|lein|erei|nis|tum|ier|erin|ation|ist|ismus"
@@ -36,7 +36,7 @@ _PREFIXES = frozenset({
 
 
 class Part(NamedTuple):
-    """A word as part of compounds: its stem where it comes first, and where it comes last."""
+    """A word as part of compounds: its stem as the first part and as the last."""
 
     first: str
     last: str
@@ -44,12 +44,12 @@ class Part(NamedTuple):
 
     @property
     def ranges(self) -> list[tuple[str, str]]:
-        """The ranges of the vocabulary, start and end, that may hold compounds."""
-        starts = [each for each in (self.first, self.last[::-1]) if len(each) >= _LEAST]
+        """Vocabulary ranges (start, end) that may contain compounds."""
+        starts = [each for each in (self.first, self.last[::-1]) if len(each) >= _MIN_LETTERS]
         return [(start, f"{start}\U0010ffff") for start in starts]
 
     def is_in(self, form: str) -> bool:
-        """Whether a stem of the vocabulary, or the key of one backwards, is a compound with this part."""
+        """Whether a vocabulary stem, or a reversed key, is a compound with this part."""
         whole, language = bare_form(form)
         if language != self.language:
             return False
@@ -59,31 +59,31 @@ class Part(NamedTuple):
 
 
 def part_of(word: str, language: str) -> Part:
-    """A word, in lower case, as part of compounds."""
+    """Build the part for a lower-case word."""
     first, last = (bare_form(tagged(each, language).split()[0])[0] for each in (word, f"{_BEFORE}{word}"))
     return Part(first, last.removeprefix(_BEFORE), language)
 
 
 def splits(word: str) -> Iterator[tuple[str, str]]:
-    """The places where a word may be two, longer first parts first: without what links them."""
-    for place in range(len(word) - _LEAST, _LEAST - 1, -1):
+    """Yield candidate splits of a word, longest first part first, without the linking letters."""
+    for place in range(len(word) - _MIN_LETTERS, _MIN_LETTERS - 1, -1):
         first, last = word[:place], word[place:]
         if not _is_last(last):
             continue
         for link in _LINKS:
-            if first.endswith(link) and len(first) - len(link) >= _LEAST and first not in _PREFIXES:
+            if first.endswith(link) and len(first) - len(link) >= _MIN_LETTERS and first not in _PREFIXES:
                 yield first.removesuffix(link) if link else first, last
 
 
 def _is_first(rest: str, last: str) -> bool:
-    least = _LEAST if len(last) < _LONG else _LEAST - 1
+    least = _MIN_LETTERS if len(last) < _LONG else _MIN_LETTERS - 1
     return len(rest) >= least and rest not in _PREFIXES and _vowel().search(rest) is not None
 
 
 def _is_last(rest: str) -> bool:
     return any(
         rest.startswith(link)
-        and len(rest) - len(link) >= _LEAST
+        and len(rest) - len(link) >= _MIN_LETTERS
         and _vowel().search(rest[len(link) :]) is not None
         and not _ending().fullmatch(rest[len(link) :])
         for link in _LINKS

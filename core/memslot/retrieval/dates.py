@@ -1,6 +1,6 @@
-"""Dates in a query ("on 9 December 2023", "in May", "last week"), and the closeness of a day to them.
+"""Dates in a query ("on 9 December 2023", "in May", "last week"), and a day's closeness to them.
 
-Most queries name no date; a cheap test decides which patterns are worth compiling.
+Most queries contain no date; a cheap test decides which patterns are worth compiling.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _ABSOLUTE = (
     rf"(?<!\w){_DAY}{_OF}\s+{_NAME}(?:,?{_OF}\s*{_YEAR}(?!\d))?",
     rf"(?<!\w){_NAME}\s+{_DAY}(?!\w)(?:,?\s*{_YEAR}(?!\d))?",
     rf"(?<!\w){_NAME},?{_OF}\s*{_YEAR}(?!\d)",
-    # "may" and "march" are words as well: a month alone needs a preposition.
+    # "may" and "march" are also plain words: a bare month needs a preposition.
     rf"(?<!\w)(?:in|during|since|until|by|early|late|mid)[ -](?P<name>{_ENGLISH})(?!\w)",
     rf"(?<!\w)(?:in|during|since|of|year|summer|winter|spring|autumn|fall)\s+{_YEAR}(?!\d)",
 )
@@ -56,21 +56,21 @@ _RELATIVE = (
 )
 _NUMBERS = {"a": 1, "an": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
 _HALF_LIFE_DAYS = 7.0
-"""A note tells of earlier days; each week of delay makes that half as likely."""
+"""Notes are written after the fact; each week of delay halves the likelihood."""
 
 _ISO_DATE = r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)"
 
 
 @dataclass(frozen=True, slots=True)
 class DateRange:
-    """The days a query asks for; those of any year where it names none."""
+    """The days a query asks for; of any year if it names none."""
 
     first: date
     last: date
     every_year: bool = False
 
     def closeness(self, day: date) -> float:
-        """1 within the range, falling after it, 0 before it."""
+        """Return 1 within the range, decaying after it, 0 before it."""
         if not self.every_year:
             return _closeness(self.first, self.last, day)
         years = (day.year, day.year - 1)
@@ -94,7 +94,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _possible(query: str) -> tuple[list[re.Pattern[str]], list[re.Pattern[str]]]:
-    """The absolute and the relative patterns that can match at all, by what no match goes without."""
+    """Return the absolute and relative patterns that can match, judged by required substrings."""
     folded = _fold_case(query)
     words = set("".join([each if each.isalnum() or each == "_" else " " for each in folded]).split())
     digit = any(map(str.isdecimal, query))
@@ -108,9 +108,9 @@ def _possible(query: str) -> tuple[list[re.Pattern[str]], list[re.Pattern[str]]]
 
 
 def find_dates(query: str, today: date) -> tuple[tuple[DateRange, ...], str]:
-    """The dates that a query names, and the query without them.
+    """Return the dates in a query, and the query without them.
 
-    Relative dates ("last week") count only without an absolute one: in "what happened last week, as told on
+    Relative dates ("last week") are ignored next to an absolute one: in "what happened last week, as told on
     6 November" they are relative to that day.
     """
     found: list[DateRange] = []
@@ -132,7 +132,7 @@ def find_dates(query: str, today: date) -> tuple[tuple[DateRange, ...], str]:
 
 
 def _without(text: str, match: re.Match[str]) -> str:
-    """Blank out a match, keeping the places of the others."""
+    """Blank out a match, keeping the offsets of the others."""
     return text[: match.start()] + " " * (match.end() - match.start()) + text[match.end() :]
 
 
@@ -143,7 +143,7 @@ def _absolute(match: re.Match[str]) -> DateRange | None:
     day = int(parts.get("day") or 0)
     try:
         if year is None:
-            # 2000 had a 29 February.
+            # 2000 was a leap year.
             first, last = _month(2000, month) if not day else (date(2000, month, day), date(2000, month, day))
             return DateRange(first, last, every_year=True)
         if not month:
@@ -156,7 +156,7 @@ def _absolute(match: re.Match[str]) -> DateRange | None:
 
 
 def _relative(today: date, match: re.Match[str]) -> DateRange | None:
-    """The days a relative date means; None outside the calendar."""
+    """Resolve a relative date; None if it is out of range."""
     try:
         return _relative_to(today, match)
     except (OverflowError, ValueError):
@@ -210,9 +210,9 @@ def _in_year(day: date, year: int) -> date:
 
 
 def closeness_to_dates(asked: Sequence[DateRange], day: date | None, text: str) -> float:
-    """The closeness of a text to any of the dates: 0 to 1, by its `day`.
+    """Return a text's closeness to any of the dates, 0 to 1, by its `day`.
 
-    A text without a day counts by the ISO dates in it, such as the entries of a log.
+    A text without a day is judged by the ISO dates in it, such as log entries.
     """
     if day is not None:
         return max((each.closeness(day) for each in asked), default=0.0)

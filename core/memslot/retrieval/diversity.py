@@ -1,4 +1,4 @@
-"""Maximal marginal relevance (MMR): prefers results that say something new."""
+"""Maximal marginal relevance (MMR): prefers novel results."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 
 
 def diversify(relevance: Sequence[float], words: Sequence[AbstractSet[str]], balance: float) -> list[tuple[int, float]]:
-    """Order texts by MMR: the index of each, with the penalty for its likeness to those before it.
+    """Order texts by MMR; return each index with its similarity penalty.
 
     `words` are the distinct stems of each text, compared by Jaccard index. `balance` is MMR's lambda: 1 is relevance
     alone, 0 novelty alone. Relevance is min-max normalized, so that lambda means the same for good and poor results.

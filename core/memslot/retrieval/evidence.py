@@ -1,6 +1,6 @@
-"""Evidence: how much of a query single lines and windows of adjacent lines hold.
+"""Evidence: how much of a query single lines and windows of adjacent lines contain.
 
-A chunk may hold the words of a question scattered; an answer holds them in one line or a few adjacent ones.
+A chunk may contain a question's words scattered; an answer has them in one line or a few adjacent ones.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from memslot.retrieval.vocabulary import LINE_END, shared_vocabulary
 
 WINDOW = 3
 """Lines per window, blank ones aside."""
-_LONGEST_LABEL = 40
+_MAX_LABEL = 40
 
 
 class Evidence(NamedTuple):
-    """What a text holds of a query, as shares of the query's weight.
+    """How much of a query a text contains, as shares of the query's weight.
 
     `lines`: the share of each line. `line`, `window`: the best line, the best three adjacent lines.
     """
@@ -50,23 +50,23 @@ def gather_evidence(texts: Sequence[str], matcher: Matcher) -> list[Evidence]:
 
 
 class _Lines:
-    """A text as word numbers."""
+    """A text as word ids."""
 
     def __init__(self, numbers: bytes) -> None:
         self._numbers = array("I")
         self._numbers.frombytes(numbers)
         self._ends: list[int] = []
-        with contextlib.suppress(ValueError):  # of `index`, behind the last end
+        with contextlib.suppress(ValueError):  # raised by `index` after the last one
             while True:
                 self._ends.append(self._numbers.index(LINE_END, self._ends[-1] + 1 if self._ends else 0))
 
     @property
     def is_filled(self) -> list[bool]:
-        """Whether each line holds a word."""
+        """Whether each line contains a word."""
         return [end - before > 1 for before, end in pairwise([-1, *self._ends])]
 
     def terms_by_line(self, bits: Mapping[int, int]) -> dict[int, int]:
-        """The terms that each line holds, as a bit mask; only lines that hold any. `bits` are those of each word."""
+        """Return the terms in each line as a bit mask, for lines that have any. `bits` are each word's."""
         found: dict[int, int] = {}
         if bits.keys().isdisjoint(self._numbers):
             return found
@@ -89,5 +89,5 @@ def _evidence(masks: Mapping[int, int], is_filled: Sequence[bool], matcher: Matc
 
 def has_label(line: str, matcher: Matcher) -> bool:
     """Whether a line begins with a word of the query and a colon."""
-    label, colon, _ = line[: _LONGEST_LABEL + 1].partition(":")
+    label, colon, _ = line[: _MAX_LABEL + 1].partition(":")
     return bool(colon) and matcher.bits_of(stems(label, matcher.tokenizer)) > 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 
 _SHAPE = bytes(
@@ -12,34 +13,59 @@ _SHAPE = bytes(
     else ord(" ")
     for code in range(256)
 )  # fmt: skip
-_BEFORE_DIGITS = (b"aa0", b"Aa0", b"AA0")
-# Possibly a letter to some tokenizer, so that a word next to it goes on: all but ASCII punctuation, spaces, general and
-# CJK punctuation.
+_JOINTS = (b"aA", b"aa0", b"Aa0", b"AA0")
+# Characters that some tokenizer may treat as letters, extending an adjacent word: all but ASCII punctuation, spaces,
+# general and CJK punctuation.
 _LETTER = r"[A-Za-z0-9\x80-\xaa\xac-\xba\xbc-\u1fff\u2070-\u2fff\u3005-\u3007\u3021-\U0010ffff]"
-_JOINED = rf"(?<!{_LETTER})(?=[A-Za-z0-9]*?(?:[a-z][A-Z]|[A-Za-z]{{2}}[0-9]))[A-Za-z0-9]{{3,40}}(?!{_LETTER})"
 _PART = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+"
 _MAX_PARTS = 6
+_LENGTHS = range(3, 41)
 
 
 def put_parts(text: str) -> str:
-    """Put the parts of joined words behind them."""
-    return _compiled(_JOINED).sub(_with_parts, text) if _may_be_joined(text) else text
+    """Append the parts of joined words after them."""
+    pieces: list[str] = []
+    at = 0
+    for start, end in _joined_words(text):
+        word = text[start:end]
+        pieces.append(text[at:start])
+        pieces.append(" ".join([word, *dict.fromkeys(_parts(word))]))
+        at = end
+    return "".join([*pieces, text[at:]]) if pieces else text
 
 
 def is_joined(word: str) -> bool:
-    """Whether a word is `camelCase` or the like, with words inside."""
-    return _may_be_joined(word) and _compiled(_JOINED).fullmatch(word) is not None
-
-
-def _may_be_joined(text: str) -> bool:
-    shape = text.encode("latin-1", "replace").translate(_SHAPE)
-    return b"aA" in shape or (b"0" in shape and any(join in shape for join in _BEFORE_DIGITS))
+    """Whether a word is `camelCase` or similar."""
+    return next(_joined_words(word), None) == (0, len(word))
 
 
 def parts_of(word: str) -> list[str]:
-    """The words inside `camelCase` or `word15`; none for a code or a hash."""
-    if not _may_be_joined(word) or not _compiled(_JOINED).fullmatch(word):
-        return []
+    """Return the words inside `camelCase` or `word15`; none for a code or a hash."""
+    return _parts(word) if is_joined(word) else []
+
+
+def _joined_words(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans of joined words, found by their joints: most words have none."""
+    shape = text.encode("latin-1", "replace").translate(_SHAPE)
+    found = set()
+    for joint in _JOINTS:
+        place = shape.find(joint)
+        while place >= 0:
+            start, end = shape.rfind(b" ", 0, place) + 1, shape.find(b" ", place)
+            end = end if end >= 0 else len(shape)
+            if end - start in _LENGTHS:
+                found.add((start, end))
+            place = shape.find(joint, end)
+    for start, end in sorted(found):
+        if not _is_letter(text[start - 1 : start]) and not _is_letter(text[end : end + 1]):
+            yield start, end
+
+
+def _is_letter(character: str) -> bool:
+    return not character.isascii() and _compiled(_LETTER).match(character) is not None
+
+
+def _parts(word: str) -> list[str]:
     parts: list[str] = _compiled(_PART).findall(word)
     numbers = sum(part.isdigit() for part in parts)
     if not 2 <= len(parts) <= _MAX_PARTS or numbers > 1:
@@ -48,10 +74,6 @@ def parts_of(word: str) -> list[str]:
     if letters not in (word, *parts):
         parts.insert(0, letters)  # iPhone15 is found by `iphone`
     return [part for part in parts if len(part) > 1 or part.isdigit()]
-
-
-def _with_parts(found: re.Match[str]) -> str:
-    return " ".join([found[0], *dict.fromkeys(parts_of(found[0]))])
 
 
 @cache

@@ -1,21 +1,21 @@
 """The language of a text, and the stems of its words under it.
 
-Words of a script that has one stemmer (Cyrillic, Greek, Arabic, Armenian, Devanagari, Tamil) are stemmed by it wherever
-they stand. Words in Latin letters are stemmed by the language of their text, which function words and letters tell;
-English, or a text that does not tell, is left to the tokenizer of the index.
+Words in a script with one stemmer (Cyrillic, Greek, Arabic, Armenian, Devanagari, Tamil) are always stemmed by it.
+Latin words are stemmed by the language of their text, which is detected by function words and letters; English and
+undetermined texts are left to the index's tokenizer.
 
-The stem of another language carries the language's code as superscript letters: `Häuser` in a German text is `hausᵈᵉ`.
-`fold` rewrites superscripts, so no text can hold such a word by itself. With the code,
+A foreign stem carries the language's code as superscript letters: `Häuser` in a German text is `hausᵈᵉ`. `fold`
+rewrites superscripts, so no text can contain such a word itself. With the code,
 
 - a short query needs no language: each of its words is looked up under every language the index has (`index_forms`),
   and these forms count as one term;
 - the French stem of `notes` never matches the English word `not`;
 - a text has one language, with few exceptions, so the forms of a term are in different texts, and the sum of their
   frequencies is the term's frequency;
-- an index of English texts is what it would be without all this.
+- an index of English texts is unaffected.
 
-Each text with such stems also holds the code alone (`ᵈᵉ`), which tells a search the languages of the index. A tokenizer
-that stems English by Porter's rules leaves words that end in a superscript as they are.
+Each text with such stems also contains the bare code (`ᵈᵉ`), which tells a search the languages of the index. A Porter
+stemmer leaves words that end in a superscript unchanged.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from memslot.retrieval.scripts import fold
 from memslot.retrieval.stop_words import LATIN, MISLEADING, hints
 
 ENGLISH = "en"
-"""The language of a text that does not tell, which is stemmed by the tokenizer."""
+"""Fallback for undetermined texts, which the tokenizer stems."""
 STEMMERS = {
     "de": "german", "es": "spanish", "fr": "french", "pt": "portuguese", "it": "italian", "nl": "dutch",
     "sv": "swedish", "da": "danish", "no": "norwegian", "fi": "finnish", "hu": "hungarian", "ro": "romanian",
@@ -43,12 +43,12 @@ COMPOUNDING = frozenset({"de", "nl", "sv", "da", "no", "fi"})
 """Languages that write compounds as one word."""
 _SUPERSCRIPTS = str.maketrans("abcdefghijklmnoprstuvwxyz", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ")
 CODES = {language: language.translate(_SUPERSCRIPTS) for language in STEMMERS}
-"""What marks a language's stems."""
+"""The marker of each language's stems."""
 LANGUAGES = (ENGLISH, *STEMMERS)
 """All languages in Latin letters that have a stemmer."""
 _LANGUAGE_OF = {code: language for language, code in CODES.items()}
 _BACKWARDS = "ʳ"
-_LONG = 8  # letters of a stem that may be a compound's
+_LONG = 8  # minimum letters of a stem that may be a compound
 
 _SCRIPT_STEMMERS = (
     ("russian", "\u0400-\u052f"),
@@ -69,15 +69,15 @@ _LETTERS = {
 }  # fmt: skip
 _TELLING = frozenset(_LETTERS)
 _NO_LETTERS: frozenset[str] = frozenset()
-_MOST_LETTERS = 2  # how much letters count at most, in function words
-_LEAST_CLUES = 2
+_MAX_LETTER_WEIGHT = 2  # maximum weight of letters, in function words
+_MIN_CLUES = 2
 _ASCII_WORDS = bytes(code if 97 <= code <= 122 else code + 32 if 65 <= code <= 90 else 32 for code in range(256))
-"""Lower case, and blanks for all but letters."""
+"""Lower-cases, and blanks out everything but letters."""
 _SAMPLE = 20_000
 
 
 def languages_of(text: str) -> Sequence[str]:
-    """The language of each line of a text, or one for all of them. English unless another is clear."""
+    """Return the language of each line of a text, or one for all. English unless another is clear."""
     clues = _clues(text if len(text) <= _SAMPLE else text[:_SAMPLE])
     if clues is None:
         return [ENGLISH]
@@ -92,11 +92,11 @@ def _language_of_line(line: str, otherwise: str) -> str:
     if clues is not None:
         return clues.best(otherwise)
     # No clue, or all of them English.
-    return ENGLISH if len(LATIN[ENGLISH].intersection(line.lower().split())) >= _LEAST_CLUES else otherwise
+    return ENGLISH if len(LATIN[ENGLISH].intersection(line.lower().split())) >= _MIN_CLUES else otherwise
 
 
 class _Clues:
-    """How many words and letters of a text point to each language, those that English has as well aside."""
+    """Counts of words and letters that point to each language, excluding those shared with English."""
 
     def __init__(self, listed: set[str], letters: Iterable[str]) -> None:
         self._english: set[str] = set()
@@ -113,26 +113,26 @@ class _Clues:
         for letter in letters:
             languages = _LETTERS[letter].split()
             for language in languages:
-                self._letters[language] = min(_MOST_LETTERS, self._letters.get(language, 0) + 1)
+                self._letters[language] = min(_MAX_LETTER_WEIGHT, self._letters.get(language, 0) + 1)
             if len(languages) == 1:
                 self._certain.update(languages)
 
     def best(self, otherwise: str = ENGLISH) -> str:
-        """The language with the most clues, if these are enough."""
+        """Return the language with the most clues, if sufficient."""
         language = max({*self._others, *self._letters}, key=lambda each: (self._count(each), each == otherwise))
         words = self._others.get(language, set())
         own = len(words - self._english)
         if own or language in self._certain:  # Café Noir in Zürich is not Hungarian
             own += self._letters.get(language, 0)
         english = len(self._english - words)
-        if own > english and own >= _LEAST_CLUES:
+        if own > english and own >= _MIN_CLUES:
             return language
-        return ENGLISH if english > own and english >= _LEAST_CLUES else otherwise
+        return ENGLISH if english > own and english >= _MIN_CLUES else otherwise
 
     def is_mixed(self) -> bool:
         """Whether English and another language both have clues of their own."""
         others = self._others.values()
-        least = _LEAST_CLUES
+        least = _MIN_CLUES
         return any(len(words - self._english) >= least and len(self._english - words) >= least for words in others)
 
     def _count(self, language: str) -> int:
@@ -140,7 +140,7 @@ class _Clues:
 
 
 def _clues(text: str) -> _Clues | None:
-    """The clues in a text; None where there are none but English ones."""
+    """Return the clues in a text; None if there are only English ones."""
     letters = _NO_LETTERS
     if not text.isascii():
         characters = set(normalize("NFC", text).lower())
@@ -150,14 +150,14 @@ def _clues(text: str) -> _Clues | None:
         if letters:
             text = plain(fold(text))
     encoded = text.encode("ascii", "replace").translate(_ASCII_WORDS).split()
-    if len(letters) + len(_foreign().intersection(encoded)) < _LEAST_CLUES:  # most texts end here: it must be fast
+    if len(letters) + len(_foreign().intersection(encoded)) < _MIN_CLUES:  # most texts return here: keep it fast
         return None
     return _Clues({word.decode() for word in encoded} & _known().keys(), sorted(letters))
 
 
 @cache
 def _known() -> dict[str, tuple[str, ...]]:
-    """The languages of each function word."""
+    """Return the languages of each function word."""
     known: dict[str, tuple[str, ...]] = {}
     for language, words in LATIN.items():
         for word in words | hints(language):
@@ -172,7 +172,7 @@ def _foreign() -> frozenset[bytes]:
 
 
 def plain(text: str) -> str:
-    """A text without diacritics."""
+    """Remove diacritics."""
     return text if text.isascii() else _diacritics().sub("", normalize("NFD", text))
 
 
@@ -183,8 +183,8 @@ def _diacritics() -> re.Pattern[str]:
 
 @cache
 def _latin() -> re.Pattern[str]:
-    # Words that hold a digit or a letter of another script are codes, and left alone. What may be a letter to some
-    # tokenizer is all but ASCII's and Latin-1's marks, general and CJK punctuation.
+    # Words with a digit or a letter of another script are codes, and left alone. Any character but ASCII and Latin-1
+    # punctuation, general and CJK punctuation may be a letter to some tokenizer.
     letters = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff"
     other = (
         "0-9\u00aa\u00b2\u00b3\u00b5\u00b9\u00ba\u00bc-\u00be\u00c0-\u1fff\u2070-\u2fff\u3005-\u3007\u3021-\U0010ffff"
@@ -199,7 +199,7 @@ def _scripted() -> re.Pattern[str]:
 
 @cache
 def _any_scripted() -> re.Pattern[str]:
-    # One class is ten times as fast as an alternative of several.
+    # One character class is ten times as fast as an alternation.
     return re.compile(f"[{''.join(letters for _, letters in _SCRIPT_STEMMERS)}]")
 
 
@@ -215,29 +215,29 @@ def localize(text: str, language: str) -> str:
 
 
 def mark(text: str, language: str) -> str:
-    """Put the language's code behind each word that `localize` would stem by it, and blanks around these words."""
+    """Append the language's code to each word that `localize` would stem by it, with blanks around these words."""
     code = CODES[language]
     return _latin().sub(lambda word: word[0] if is_joined(word[0]) else f" {word[0].lower()}{code} ", text)
 
 
 def tagged(word: str, language: str) -> str:
-    """The stems of one word under a language, with the language's code, joined by blanks."""
+    """Return a word's stems in a language, with its code, joined by blanks."""
     return _forms(language)[word.lower()]
 
 
 def has_script_stemmer(text: str) -> bool:
-    """Whether a text has words whose script tells the stemmer."""
+    """Whether a text has words whose script determines the stemmer."""
     return not text.isascii() and _any_scripted().search(text) is not None
 
 
 def backwards(form: str) -> str:
-    """The key under which an index holds a long stem by its end."""
+    """Return the reversed key of a long stem, for suffix lookups."""
     bare, language = bare_form(form)
     return f"{bare[::-1]}{_BACKWARDS}{CODES[language]}"
 
 
 def bare_form(form: str) -> tuple[str, str]:
-    """A stem without its code, and the language: English where it has none. The keys of `backwards` are turned."""
+    """Split a stem into its bare form and language (English without a code). Keys of `backwards` are reversed back."""
     code = form[-2:]
     if code not in _LANGUAGE_OF:
         return form, ENGLISH
@@ -246,7 +246,7 @@ def bare_form(form: str) -> tuple[str, str]:
 
 
 def forwards(form: str) -> str:
-    """The stem of a key of `backwards`; any other stem as it is."""
+    """Return the stem of a `backwards` key; any other stem unchanged."""
     bare, language = bare_form(form)
     return form if language == ENGLISH else f"{bare}{CODES[language]}"
 
@@ -261,14 +261,14 @@ def _forms(language: str) -> _Forms:
 
 
 class _Forms(dict[str, str]):
-    """The stems of words under one language, by the word as written; each is worked out once."""
+    """A cache of stems in one language, by the word as written."""
 
     def __init__(self, language: str) -> None:
         super().__init__()
         self._language, self._code = language, CODES[language]
 
     def __missing__(self, word: str) -> str:
-        if len(self) >= _MOST_KNOWN:
+        if len(self) >= _MAX_CACHED:
             self.clear()
         forms = self[word] = word if is_joined(word) else " ".join(self._forms(word.lower()))
         return forms
@@ -276,8 +276,8 @@ class _Forms(dict[str, str]):
     def _forms(self, word: str) -> list[str]:
         algorithm = STEMMERS[self._language]
         if self._language == "pt" and word.endswith(("ões", "ães", "oes")):
-            word = f"{word[:-3]}ão"  # reuniões, which Snowball does not join with reunião
-        # Without its diacritics a word may have another stem, and many write it so: both are held.
+            word = f"{word[:-3]}ão"  # reuniões, which Snowball does not conflate with reunião
+        # Without diacritics a word may have another stem, and many people omit them: index both.
         bare = plain(word).replace("ı", "i")
         stems = dict.fromkeys([plain(_stemmed(algorithm, word)).replace("ı", "i"), plain(_stemmed(algorithm, bare))])
         forms = [f"{stem}{self._code}" for stem in stems if stem]
@@ -286,18 +286,18 @@ class _Forms(dict[str, str]):
         return forms
 
 
-_MOST_KNOWN = 100_000
+_MAX_CACHED = 100_000
 _lock = threading.Lock()
 
 
 def stem_words(algorithm: str, words: list[str]) -> list[str]:
-    """The stems of many words by one of Snowball's stemmers."""
+    """Stem many words with one of Snowball's stemmers."""
     with _lock:
         return list(_stemmer(algorithm).stemWords(words))
 
 
 def _stemmed(algorithm: str, word: str) -> str:
-    with _lock:  # a stemmer has a state of its own
+    with _lock:  # stemmers are stateful
         return str(_stemmer(algorithm).stemWord(word))
 
 

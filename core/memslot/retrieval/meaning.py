@@ -1,9 +1,9 @@
-"""Meaning: how unusual it is for a query to be as alike to a text as it is.
+"""Meaning: how unusual a query's similarity to a text is.
 
-A cosine says nothing by itself: .3 is a sure hit with one model and noise with another. So each query measures its own
-noise, its cosines with unrelated texts (the background, and a sample of the memory), and a text counts by how many
-deviations it stands out (`z`). Before that the query loses what it shares with every question and what all texts of
-the memory have in common, since neither tells which of them answers.
+A raw cosine means nothing: .3 is a sure hit with one model and noise with another. So each query measures its own
+noise, its cosines with unrelated texts (the background, and a sample of the memory), and a text is scored by its
+z-score. First the query is stripped of what all questions share and what all texts of the memory share, since neither
+discriminates between them.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import math
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from memslot.blas import one_blas_thread
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -19,35 +21,48 @@ if TYPE_CHECKING:
     from memslot.retrieval.background import Background, Matrix, Row
 
 SAMPLE_SIZE = 200
-"""Texts of a memory that are worth sampling: with more of them the noise is hardly known better."""
+"""Texts of a memory to sample; more hardly improve the noise estimate."""
 _FEW_TEXTS = 32
-"""Up to so many texts, what they have in common is mostly what each of them says."""
+"""Up to this many texts, their mean is mostly their own content."""
 _FEW_QUESTIONS = 8
-"""Of so few questions, half of what they have in common is what each of them asks for."""
-_LEAST_NOISE = 12  # cosines: a deviation from fewer says nothing
+"""With this many questions, half of their mean is their own content."""
+_MIN_NOISE = 12  # cosines; a deviation of fewer is meaningless
 _TINY = 1e-6
 
 
 class Noise(NamedTuple):
-    """Mean and deviation of a query's cosines with unrelated texts."""
+    """Mean and standard deviation of a query's cosines with unrelated texts."""
 
     mean: float
     deviation: float
 
     def z(self, cosine: float) -> float:
-        """By how many deviations a cosine stands out."""
+        """Return a cosine's z-score."""
         return (cosine - self.mean) / self.deviation
 
 
 class MeaningScale:
-    """What is unusual in one memory, with one embedder; `texts` is a sample of the memory's vectors, of length 1."""
+    """The scale of cosines in one memory with one embedder; `texts` is a sample of its normalized vectors."""
 
     def __init__(self, background: Background | None, texts: Matrix) -> None:
-        self._background = None if background is None else _Surroundings(background)
+        with one_blas_thread():
+            self._background = None if background is None else _Surroundings(background)
         self._texts = texts
 
     def focus(self, query: Row) -> Row:
-        """The query without what all questions share and what all texts have in common; of length 1."""
+        """Return the normalized query without what all questions share and what all texts share."""
+        with one_blas_thread():
+            return self._focus(query)
+
+    def noise(self, focused: Row, sample: Matrix | None = None) -> Noise | None:
+        """Measure a query's noise among the memory's texts, or another sample such as parts of texts.
+
+        None if there is too little data.
+        """
+        with one_blas_thread():
+            return self._noise(focused, self._texts if sample is None else sample)
+
+    def _focus(self, query: Row) -> Row:
         import numpy
 
         if self._background is None:
@@ -64,30 +79,26 @@ class MeaningScale:
         length = float(numpy.linalg.norm(focused))
         return focused / length if length > _TINY else query
 
-    def noise(self, focused: Row, sample: Matrix | None = None) -> Noise | None:
-        """The noise of a query among the memory's texts, or among another sample of it, such as parts of texts.
-
-        None where too little is known.
-        """
+    def _noise(self, focused: Row, texts: Matrix) -> Noise | None:
         import numpy
 
-        cosines = (self._texts if sample is None else sample) @ focused
+        cosines = texts @ focused
         if self._background is not None:
             cosines = numpy.concatenate((cosines, self._background.cosines(focused)))
-        if len(cosines) < _LEAST_NOISE:
+        if len(cosines) < _MIN_NOISE:
             return None
         mean, deviation = float(cosines.mean()), float(cosines.std())
         if self._background is not None:
-            # A query far from everything has little noise, and its best text would stand out for no reason.
+            # A query far from everything has little noise, which would inflate the z-score of its best text.
             deviation = math.sqrt((deviation**2 + self._background.usual_deviation**2) / 2)
         return Noise(mean, deviation) if deviation > _TINY else None
 
 
 class _Surroundings:
-    """The part of the background that is in a language near to a query.
+    """The part of the background in languages close to a query's.
 
-    An embedder that knows all its languages finds them all equally near. To one that knows English alone, a text in
-    another language is above all a foreign one: compared with these, every English note would stand out.
+    To a multilingual embedder all languages are equally close. An English-only one sees any other language as foreign
+    first: measured against those, every English note would stand out.
     """
 
     def __init__(self, background: Background) -> None:
@@ -96,11 +107,11 @@ class _Surroundings:
         self._background = background
         self._languages = numpy.unique(background.statement_languages)
         self._members = [background.statement_languages == language for language in self._languages]
-        self._usual = 0.0  # while it is measured, only the nearest language is near
+        self._usual = 0.0  # during the measurement, only the closest language counts
         self._usual = self.usual_deviation = self._measure()
 
     def near(self, query: Row) -> NDArray[np.bool_]:
-        """Which statements are in a language that is as near as the nearest, but for what is usual."""
+        """Return which statements are in a language within one usual deviation of the closest."""
         import numpy
 
         cosines = self._background.statements @ query
@@ -127,7 +138,7 @@ class _Surroundings:
         return mean * (count / (count + _FEW_QUESTIONS))
 
     def _measure(self) -> float:
-        """How much the cosines of an everyday question vary, among statements in its language."""
+        """Measure the typical deviation of an everyday question's cosines among statements in its language."""
         import numpy
 
         found = []
@@ -142,7 +153,7 @@ class _Surroundings:
 
 @lru_cache(maxsize=1024)
 def chance(count: int) -> float:
-    """The z that the best of so many unrelated texts reaches on average."""
+    """Return the expected maximum z-score among `count` unrelated texts."""
     if count <= 1:
         return 0.0
     reach = math.sqrt(2 * math.log(count))

@@ -1,4 +1,4 @@
-"""Parts: the list items, paragraphs and lines of a text, each of which may say something of its own.
+"""Parts: the list items, paragraphs and lines of a text that may each state a separate fact.
 
 Notes are lists of facts, and the vector of six facts is close to none of them.
 """
@@ -22,14 +22,14 @@ _ENDS_SENTENCE = (".", "!", "?", "…", ":", ";", "。", "！", "？", "：", "�
 
 
 def parts_of(text: str) -> list[str]:
-    """The parts of a text in their order; none where the text is one part itself."""
+    """Split a text into its parts, in order; none if it is a single part."""
     parts = [part for block in blocks_of(text) for part in _cut(block)]
     parts = [part for part in dict.fromkeys(parts) if _says_something(part)]
     return parts[:MAX_PARTS] if len(parts) > 1 else []
 
 
 def blocks_of(text: str) -> Iterator[str]:
-    """List items with the lines that belong to them, paragraphs, labelled lines; no headings, rules or code."""
+    """Yield list items with their continuation lines, paragraphs and labelled lines; no headings, rules or code."""
     block: list[str] = []
     in_code = in_item = False
     for line in text.split("\n"):
@@ -43,7 +43,7 @@ def blocks_of(text: str) -> Iterator[str]:
             block, in_item = [], False
             continue
         marker = _MARKER.match(stripped)
-        # A wrapped line may begin with a capital; what follows a list item without being indented is another sentence.
+        # A wrapped line may start with a capital; an unindented line after a list item is a new sentence.
         begins = (in_item and stripped[0].isupper()) or _begins(stripped)
         in_item = marker is not None or (in_item and _continues(line))
         if block and (marker or begins or block[-1].endswith(_ENDS_SENTENCE)) and not _continues(line):
@@ -59,12 +59,12 @@ def _begins(line: str) -> bool:
 
 
 def _continues(line: str) -> bool:
-    """Whether an indented line goes on with the list item above it."""
+    """Whether an indented line continues the list item above it."""
     return line[:2] == "  " and not _MARKER.match(line.strip())
 
 
 def _cut(block: str) -> Iterator[str]:
-    """A long paragraph falls into groups of sentences."""
+    """Split a long paragraph into groups of sentences."""
     if len(block) <= _MAX_CHARS:
         yield block
         return

@@ -1,7 +1,7 @@
 """The queries in a prompt: its questions and statements, without code, logs and quoted text.
 
-A coding agent's prompt is a page long, and one sentence of it asks for something that was noted. The page as a whole is
-alike to no note; that sentence is.
+A coding agent's prompt is a page long, and one sentence of it asks for something that was noted. The page as a whole
+resembles no note; that sentence does.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
 def prompt_queries(prompt: str) -> list[str]:
-    """What to look for in a memory before a prompt is answered: at most eight queries, the last sentences first.
+    """Return the queries to recall memories for a prompt: at most eight, the last sentences first.
 
-    The first sentence is among them, since it often says what is to be done. A prompt of a sentence or two is also
-    asked as a whole.
+    Includes the first sentence, which often states the task. A prompt of one or two sentences is also queried as a
+    whole.
     """
     kept = "\n".join("" if _QUOTED.match(line) or _LOG.match(line) else line for line in prompt.split("\n"))
     blocks = [block.replace("`", " ") for block in blocks_of(kept)]
@@ -56,7 +56,7 @@ def _sentences(blocks: Iterable[str]) -> Iterator[str]:
 
 
 def _is_said(text: str) -> bool:
-    """Whether a text is something that a person says, and not a bare name, a path or a piece of code."""
+    """Whether a text is natural language, not a bare name, path or code."""
     if _UNSPACED.search(text):
         return len(text) >= _MIN_CHARS_UNSPACED
     words = _WORD.findall(text)

@@ -1,4 +1,4 @@
-"""The words to ask an index for: a query's terms as the index holds them, and parts in place of unknown ones."""
+"""The words to look up in an index: a query's terms in their indexed forms, with parts replacing unknown ones."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from memslot.retrieval.tokenizer import Tokenizer
 
 @dataclass(frozen=True, eq=False)
 class QueryWords:
-    """A query's words as one index knows them.
+    """A query's words resolved against one index.
 
-    `held` tells how many texts hold each word, 0 where none does. Of a pair of letters that may be no word, `shares`
-    says how much of it counts. `hints` are letters, and words that say little, with the number of texts that hold
-    them: they are not asked for. `forms` are the stems under which the index holds them.
+    `held` is each word's document frequency. `shares` is the weight of a bigram that may not be a word. `hints` are
+    letters and low-information words with their document frequency, which are not searched for. `forms` are the stems
+    as indexed.
     """
 
     terms: Mapping[str, Term]
@@ -28,7 +28,7 @@ class QueryWords:
     forms: TermForms
 
     def frequency(self, stem: str, texts: int) -> int:
-        """How many of all texts hold a word in any form."""
+        """Estimate how many texts contain a word in any form."""
         return self.forms.frequency(stem, self.held[stem], texts)
 
 
@@ -38,7 +38,7 @@ def choose_words(
     between: Callable[[str, str], Iterable[tuple[str, int]]],
     tokenizer: Tokenizer,
 ) -> QueryWords:
-    """Settle what an index is asked for; `count` and `between` look into its vocabulary, see `TermForms`."""
+    """Choose the words to look up in an index; `count` and `between` query its vocabulary, see `TermForms`."""
     forms = TermForms(count, between, tokenizer)
     counted = dict(count(list(stems_to_count(asked.spans)))) | forms.count(asked.terms)
     segmented = segment(asked.spans, counted)
@@ -48,7 +48,7 @@ def choose_words(
     if len(light) < len(wanted):
         wanted = [stem for stem in wanted if stem not in light]
     held = {stem: 0 if stem in segmented.coincidences else counted[stem] for stem in wanted}
-    # A word's parts, or a span's letters, stand in for what occurs nowhere.
+    # A word's parts, or a span's letters, replace what doesn't occur.
     instead = [
         each
         for compound in asked.compounds
@@ -62,7 +62,7 @@ def choose_words(
         instead += parts
         fresh = forms.count([term for term in parts if term.stem not in held])
         if held[whole]:
-            shares |= dict.fromkeys(fresh, 0.0)  # texts with the parts are found as well
+            shares |= dict.fromkeys(fresh, 0.0)  # also finds texts with only the parts
         else:
             del held[whole]
         held |= fresh

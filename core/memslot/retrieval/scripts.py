@@ -21,8 +21,7 @@ _SOUTH_EAST = (  # Thai, Lao, Khmer, Myanmar
     "\u1780-\u17b3\u17d7\u17dc\u1000-\u102a\u103f\u1050-\u1055\u105a-\u105d\u1061\u1065-\u1066\u106e-\u1070"
     "\u1075-\u1081\u108e\ua9e0-\ua9fe\uaa60-\uaa7a"
 )
-# Signs that belong to the letter before them. Kana's voicing marks and late Hangul jamo are here for what NFKC
-# could not join.
+# Combining signs. Kana voicing marks and trailing Hangul jamo are included for what NFKC can't compose.
 SIGNS = (
     "\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece\u17b4-\u17d3\u17dd"
     "\u102b-\u103e\u1056-\u1059\u105e-\u1060\u1062-\u1064\u1067-\u106d\u1071-\u1074\u1082-\u108d\u108f\u109a-\u109d"
@@ -54,7 +53,7 @@ _SAME = {
     "أ": "ا", "إ": "ا", "آ": "ا", "ٱ": "ا", "ى": "ي", "ی": "ي", "ک": "ك", "ة": "ه",
     "\u200b": " ", "’": "'",
 }  # fmt: skip
-_DIGITS = (0x0660, 0x06F0, 0x0966, 0x09E6, 0x0E50, 0x0ED0, 0x17E0, 0x1040)  # where other scripts' digits begin
+_DIGITS = (0x0660, 0x06F0, 0x0966, 0x09E6, 0x0E50, 0x0ED0, 0x17E0, 0x1040)  # the zeros of other scripts' digits
 # Optional marks: vowel points, tatweel, joiners, bidi controls, variation selectors.
 _DROPPED = (
     (0x00AD, 0x00AD), (0x0300, 0x036F), (0x0483, 0x0487), (0x0591, 0x05BD), (0x05BF, 0x05BF), (0x05C1, 0x05C2),
@@ -109,7 +108,7 @@ def _folded() -> re.Pattern[str]:
 @cache
 def _folds() -> dict[int, str | None]:
     folds: dict[int, str | None] = {ord(letter): other for letter, other in _SAME.items()}
-    # `remove_diacritics` leaves Greek accents: each letter becomes the one it is built on.
+    # `remove_diacritics` leaves Greek accents: map each letter to its base.
     folds |= {code: normalize("NFD", chr(code))[0] for first, last in _GREEK for code in range(first, last + 1)}
     folds |= {zero + digit: str(digit) for zero in _DIGITS for digit in range(10)}
     folds |= {code: None for first, last in _DROPPED for code in range(first, last + 1)}
@@ -117,9 +116,9 @@ def _folds() -> dict[int, str | None]:
 
 
 def fold(text: str, *, keep_dotless: bool = False) -> str:
-    """Fold equivalent characters: widths, ligatures, vowel points, digits. Case and diacritics stay.
+    """Fold equivalent characters: widths, ligatures, vowel points, digits. Case and diacritics are kept.
 
-    A Turkish stemmer needs to tell `ı` from `i`: `keep_dotless` leaves it.
+    A Turkish stemmer distinguishes `ı` from `i`: `keep_dotless` preserves it.
     """
     if text.isascii():
         return text
@@ -143,14 +142,14 @@ def respell(run: str) -> str:
 
 
 def pair_of(letter: str, following: str) -> str:
-    """The bigram of two neighbours; a kanji with its okurigana has one spelling for all forms of the verb."""
+    """Return the bigram of two adjacent letters; a kanji with okurigana has one spelling for all verb forms."""
     if following in _ENDINGS and script_of(letter) == "han":
         return letter + _ENDINGS[following]
     return letter + following
 
 
 def spread(run: str) -> str:
-    """An unspaced run as space-separated unigrams and bigrams."""
+    """Spread an unspaced run into space-separated unigrams and bigrams."""
     letters = units(respell(run))
     words = [word for letter, following in pairwise(letters) for word in (letter, pair_of(letter, following))]
     words.append(letters[-1])
@@ -158,7 +157,7 @@ def spread(run: str) -> str:
 
 
 def script_of(word: str) -> str:
-    """The script of a word's first letter: `latin`, `han`, …; `number` for digits alone, else `other`."""
+    """Return the script of a word's first letter: `latin`, `han`, …; `number` for digits only, else `other`."""
     if word.isascii():
         return "number" if word.isdigit() else "latin" if word.isalnum() else "other"
     found = _script().search(word)

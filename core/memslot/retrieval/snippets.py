@@ -1,4 +1,4 @@
-"""Snippets: the best lines of a chunk within a number of characters."""
+"""Snippets: the best lines of a chunk within a character limit."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _LABEL, _QUESTION = 0.1, 0.2
 _FROM_BEFORE, _FROM_AFTER = 0.4, 0.1
 """The share of its neighbours' scores a line gets: an answer follows its question more often than it precedes it."""
 _SHORT = 20
-"""A longer non-ASCII piece is an unspaced run: the place of a term in it must be looked up."""
+"""A longer non-ASCII piece is an unspaced run: terms must be located inside it."""
 _WORTH_CUTTING = 80
 """A shorter part of a line isn't worth showing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """Text to show, and the numbers of the lines it shows, whole or in part."""
+    """The text to show, and the numbers of the lines in it, whole or in part."""
 
     text: str
     lines: tuple[int, ...]
@@ -35,7 +35,7 @@ class Snippet:
 def make_snippet(
     text: str, line_shares: Sequence[float], matcher: Matcher, limit: int, *, numbers: Sequence[int]
 ) -> Snippet:
-    """The best lines of a chunk in their order, with gaps marked.
+    """Return the best lines of a chunk, in order, with gaps marked.
 
     `line_shares` is `Evidence.lines`; `numbers` are the lines' numbers in their file.
     """
@@ -52,7 +52,7 @@ def make_snippet(
         line = lines[index].rstrip()
         if shown.length_with(index, len(line)) <= limit:
             shown.add(index, line)
-        elif not shown.parts:  # the best line is shown at any length
+        elif not shown.parts:  # the best line is always shown
             shown.add(index, cut_around(line, matcher, limit - shown.length_with(index, 0)))
     for index in order:
         if index in shown.parts:
@@ -65,13 +65,13 @@ def make_snippet(
 
 
 class _Shown:
-    """The chosen lines, with gaps where non-blank lines were left out."""
+    """The chosen lines, with gaps where non-blank lines are omitted."""
 
     def __init__(self, filled: Sequence[int]) -> None:
         self._place = {index: place for place, index in enumerate(filled)}
         self._gaps = 1 if filled else 0
         self._chars = 0
-        self._taken = {-1, len(filled)}  # there is no gap beyond the ends
+        self._taken = {-1, len(filled)}  # no gap beyond the ends
         self.parts: dict[int, str] = {}
 
     def add(self, index: int, part: str) -> None:
@@ -81,7 +81,7 @@ class _Shown:
         self.parts[index] = part
 
     def length_with(self, index: int, chars: int) -> int:
-        """The total length with so many characters of one more line."""
+        """Return the total length with `chars` characters of one more line."""
         gaps = self._gaps_with(index)
         return self._chars + chars + len(GAP) * gaps + len(self.parts) + gaps
 
@@ -133,7 +133,7 @@ def _line_scores(lines: Sequence[str], shares: Sequence[float], matcher: Matcher
 
 
 def _best_start(line: str, matcher: Matcher, width: int) -> int:
-    """The start of the window with the most distinct terms, a little before the first of them."""
+    """Return the start of the window with the most distinct terms, slightly before the first."""
     found = sorted(_places(line, matcher))
     best, best_count = 0, 0
     first = 0
@@ -151,7 +151,7 @@ def _best_start(line: str, matcher: Matcher, width: int) -> int:
 
 
 def _places(line: str, matcher: Matcher) -> Iterator[tuple[int, int]]:
-    """The places of terms in a line, with their bits."""
+    """Yield the offsets of terms in a line, with their bits."""
     pieces = split(line)
     codes = ["", *(CODES[language] for language in sorted(matcher.languages))]
     spelling = {piece: piece.lower() if piece.istitle() else piece for piece in pieces}

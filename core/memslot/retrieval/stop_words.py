@@ -192,7 +192,7 @@ mine mis mit mod mode non num ok op os para per plus pod pro proto reunion rok s
 tag take tan ten till tim tom ton tot tu un uno ut van var vase vi want war zed
 """
 MISLEADING: frozenset[str] = frozenset(_MISLEADING.split())
-"""Function words that are English words, too, or names, or parts of code."""
+"""Function words that are also English words, names or code."""
 _HINTS = {
     "en": """
 appointment birthday buy call day days december doctor february first friday january july june last march meeting
@@ -278,12 +278,12 @@ OTHER: frozenset[str] = frozenset(f"{_RUSSIAN}{_ARABIC}{_GREEK}{_HINDI}".split()
 
 
 def hints(language: str) -> frozenset[str]:
-    """Common words of a language in Latin letters that tell it in a short note: days, months, hours."""
+    """Common Latin-script words that identify a language in a short note: days, months, hours."""
     return frozenset(_HINTS[language].split())
 
 
 def latin_stop_words(words: list[str]) -> frozenset[str]:
-    """The stop words of the language a query is in: English unless another language clearly has more matches.
+    """Return the stop words of a query's language: English unless another clearly matches better.
 
     One list for all languages would drop the English words `war`, `hat`, `sin`, `son`, `die` and `dog`.
     """

@@ -1,4 +1,4 @@
-"""The stems under which an index holds the terms of a query: those of its languages, and of compounds with a term."""
+"""The indexed forms of query terms: stems in the index's languages, and compounds with a term."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from memslot.retrieval.languages import CODES, COMPOUNDING, forwards
 from memslot.retrieval.terms import Term, index_forms, make_term
 from memslot.retrieval.tokenizer import UNICODE_TOKENIZER, Tokenizer
 
-_MOST_TERMS = 64
-"""Compounds are looked for in queries up to this many terms: a whole page needs none of them."""
+_MAX_TERMS = 64
+"""Longer queries skip compounds: a whole page doesn't need them."""
 
-_MOST_LETTERS = 64
-"""Of a word that may be a compound: each of its places is tried, and a longer one is no word."""
+_MAX_LETTERS = 64
+"""Longer words are not split: every position is tried, and they aren't real words."""
 
 
 class TermForms:
     """Looks up terms in the vocabulary of one index.
 
-    `count` tells how many texts hold each of some stems, `between` which stems are between two in the order of code
-    points, with the same number. `found` has the forms of each term that occur, with their numbers.
+    `count` returns the document frequency of stems; `between` returns the stems between two, in code point order, with
+    theirs. `found` has each term's occurring forms with their document frequency.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class TermForms:
         self.found: dict[str, dict[str, int]] = {}
 
     def count(self, terms: Sequence[Term]) -> dict[str, int]:
-        """How many texts hold each term in any form; a text that holds two forms counts twice."""
+        """Return each term's document frequency over all forms; a text with two forms counts twice."""
         if not self.languages:
             return dict(self._count([term.stem for term in terms]))
         forms = {term.stem: index_forms(term, self.languages, self._tokenizer) for term in terms}
@@ -45,25 +45,25 @@ class TermForms:
         frequency = {}
         for stem, each in forms.items():
             held = {form: counted[form] for form in each if counted[form]}
-            if len(forms) <= _MOST_TERMS:
+            if len(forms) <= _MAX_TERMS:
                 held |= self._compounds(written[stem])
             self.found[stem] = held
             frequency[stem] = sum(held.values())
         return frequency
 
     def frequency(self, stem: str, counted: int, texts: int) -> int:
-        """How many of all texts hold a term in any form: several forms of it are in one text by chance."""
+        """Estimate a term's document frequency over all forms, assuming that forms co-occur by chance."""
         held = self.found.get(stem, {})
         if len(held) < 2 or not texts:
             return counted
         return round(texts * (1 - math.prod(1 - min(1.0, each / texts) for each in held.values())))
 
     def split(self, terms: Iterable[Term]) -> dict[str, tuple[Term, Term]]:
-        """The two words of each term that is a compound of words in the index."""
+        """Return the two words of each term that is a compound of words in the index."""
         languages = COMPOUNDING.intersection(self.languages)
         found: dict[str, tuple[Term, Term]] = {}
         terms = list(terms)
-        if not languages or len(terms) > _MOST_TERMS:
+        if not languages or len(terms) > _MAX_TERMS:
             return found
         for term in terms:
             if not _may_be_compound(term):
@@ -89,4 +89,4 @@ class TermForms:
 
 
 def _may_be_compound(term: Term) -> bool:
-    return term.script == "latin" and term.word.isalpha() and len(term.word) <= _MOST_LETTERS
+    return term.script == "latin" and term.word.isalpha() and len(term.word) <= _MAX_LETTERS

@@ -1,8 +1,8 @@
-"""Terms: the words of a text for a keyword index, and the terms of a query. Both are prepared in the same way.
+"""Terms: the words of a text for a keyword index and of a query, prepared in the same way.
 
 `index_text` prepares a text for a tokenizer: it folds equivalent characters, spreads scripts without spaces into
-unigrams and bigrams (so that a word of one or two letters is found, and a Japanese verb in any form), puts the parts of
-`camelCase` and `word15` beside the whole, and stems the words of languages other than English (see `languages`).
+unigrams and bigrams (to find words of one or two letters, and Japanese verbs in any form), adds the parts of
+`camelCase` and `word15` next to the whole, and stems words of languages other than English (see `languages`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SPELLED_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa"})
 class Term:
     """A term of a query: its stem, the word before stemming, and its kind.
 
-    An index that stems its queries is asked for `word`: a stem stemmed again may differ. `written` has the diacritics.
+    Use `word` with an index that stems its queries: stemming a stem may change it. `written` keeps the diacritics.
     """
 
     stem: str
@@ -44,7 +44,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Compound:
-    """Terms of one word or one span; `instead` replaces them where the index holds none."""
+    """Terms of one word or one span; `instead` replaces them if none is in the index."""
 
     stems: tuple[str, ...]
     instead: tuple[Term, ...]
@@ -52,7 +52,7 @@ class Compound:
 
 @dataclass(frozen=True)
 class QueryTerms:
-    """The terms of a query: distinct, in order, without stop words unless there is nothing else."""
+    """The distinct terms of a query, in order, without stop words unless there is nothing else."""
 
     terms: tuple[Term, ...] = ()
     compounds: tuple[Compound, ...] = ()
@@ -65,7 +65,7 @@ class QueryTerms:
 
 
 def index_text(text: str, language: str | None = None) -> str:
-    """Prepare a text for the tokenizer of an index; its language is told from the text unless given."""
+    """Prepare a text for an index's tokenizer; the language is detected unless given."""
     languages = languages_of(text) if language is None else [language]
     if languages == [ENGLISH] and text.isascii():
         return put_parts(text)
@@ -82,7 +82,7 @@ def index_text(text: str, language: str | None = None) -> str:
 
 
 def index_forms(term: Term, languages: Iterable[str], tokenizer: Tokenizer = UNICODE_TOKENIZER) -> tuple[str, ...]:
-    """The stems under which an index with texts in these languages may hold a term."""
+    """Return a term's possible stems in an index of these languages."""
     if term.script != "latin" or not term.word.isalpha():
         return (term.stem,)
     word = term.written or term.word
@@ -94,15 +94,15 @@ def index_forms(term: Term, languages: Iterable[str], tokenizer: Tokenizer = UNI
 
 
 def make_term(word: str, tokenizer: Tokenizer = UNICODE_TOKENIZER) -> Term:
-    """A term of one word, in lower case."""
+    """Build a term from a lower-case word."""
     plain = "".join(UNICODE_TOKENIZER.stems(fold(word))) or word
     return Term(next(iter(tokenizer.stems(plain)), plain), plain, script_of(plain), written=word)
 
 
 def index_stems(text: str, tokenizer: Tokenizer = STEMMING_TOKENIZER) -> str:
-    """The stems of a text as one string, for an index that splits at blanks and does not stem.
+    """Return a text's stems as one string, for an index that splits at blanks and does not stem.
 
-    What finds them are the forms of a query's terms with the same tokenizer: `TermForms`, or `index_forms` with the
+    Search it with the forms of a query's terms under the same tokenizer: `TermForms`, or `index_forms` with the
     languages of `LANGUAGES`.
     """
     return " ".join(stems(text, tokenizer))
@@ -115,12 +115,12 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def stems(text: str, tokenizer: Tokenizer = UNICODE_TOKENIZER, language: str | None = None) -> list[str]:
-    """The stems of a text as an index with this tokenizer holds them."""
+    """Return the stems of a text as indexed with this tokenizer."""
     return tokenizer.stems(index_text(text, language))
 
 
 def query_terms(query: str, tokenizer: Tokenizer = UNICODE_TOKENIZER) -> QueryTerms:
-    """The terms of a query; none where it holds no letter or digit."""
+    """Parse a query into terms; none if it has no letter or digit."""
     words, runs = _read(fold(query, keep_dotless=True), tokenizer)
     latin = latin_stop_words([word.plain for word in words if word.script == "latin"])
     found = _Builder(tokenizer)
@@ -178,7 +178,7 @@ class _Builder:
     def add_span(self, span: QuerySpan) -> None:
         for stem in span.stems:
             self.terms.setdefault(stem, Term(stem, stem, script_of(stem)))
-        # A Han character out of a longer word may be a word; a kana or Hangul syllable is none.
+        # A Han character from a longer word may be a word; a kana or Hangul syllable is not.
         instead = tuple(Term(each, each, "han") for each in span.alone)
         self.compounds.append(Compound(span.stems, instead))
         self.spans.append(span)

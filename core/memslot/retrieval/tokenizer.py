@@ -1,7 +1,7 @@
 """Tokenizers: how a text is split into words, and words into stems.
 
-A memory whose index stems by itself passes its own tokenizer, so that a query is read exactly as the index reads
-texts. `STEMMING_TOKENIZER` is for an index that does not stem, `UNICODE_TOKENIZER` where stems of English don't matter.
+A memory whose index does its own stemming passes its own tokenizer, so queries are read exactly as the index reads
+texts. `STEMMING_TOKENIZER` is for an index that does not stem, `UNICODE_TOKENIZER` if English stems don't matter.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from memslot.retrieval.scripts import SIGNS
 
 
 class Token(NamedTuple):
-    """A word of a text: its place in characters, its folded spelling and its stem."""
+    """A word of a text: its character offsets, folded spelling and stem."""
 
     start: int
     end: int
@@ -28,10 +28,10 @@ class Tokenizer(Protocol):
     """Splits text that `fold` and `spread` have prepared. Must be thread-safe and hashable."""
 
     def tokens(self, text: str) -> Sequence[Token]:
-        """The words of a text with their places."""
+        """Return the words of a text with their offsets."""
 
     def stems(self, text: str) -> list[str]:
-        """The stems alone, in order."""
+        """Return only the stems, in order."""
 
 
 class UnicodeTokenizer:
@@ -52,11 +52,11 @@ class UnicodeTokenizer:
 
 
 UNICODE_TOKENIZER = UnicodeTokenizer()
-"""The tokenizer where none is named."""
+"""The default tokenizer."""
 
 
 class StemmingTokenizer(UnicodeTokenizer):
-    """The same, with English words stemmed. `index_text` has stemmed those of other languages."""
+    """Like UnicodeTokenizer, but stems English words. `index_text` has stemmed those of other languages."""
 
     def tokens(self, text: str) -> Sequence[Token]:
         found = super().tokens(text)

@@ -1,7 +1,7 @@
-"""Interned words: texts become arrays of word numbers, and each word is stemmed once per process.
+"""Interned words: texts become arrays of word ids, and each word is stemmed once per process.
 
-In scripts without spaces every letter and every bigram is a word. A word of a text in another language than English
-carries the language's code, as its stems do: the same letters may be a word of both.
+In scripts without spaces, every letter and bigram is a word. A non-English word carries its language's code, like its
+stems: the same letters may be a word in both languages.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 LINE_END = 0
 """Terminates each line."""
-_MOST_WORDS = 200_000
-_MOST_TEXTS = 8_192  # about 1 kB each
+_MAX_WORDS = 200_000
+_MAX_TEXTS = 8_192  # about 1 kB each
 
 _BLANKED = bytes(code if code == 10 or code > 127 or chr(code).isalnum() else 32 for code in range(256))
 """Blanks ASCII punctuation in UTF-8: splitting at blanks is three times as fast as a pattern."""
@@ -33,7 +33,7 @@ _NO_WORDS = str.maketrans(dict.fromkeys("\1“”„‘’«»…—–·•", "
 
 
 def cut(text: str) -> str:
-    """Put blanks between all words, and the language's code behind those of a foreign language; line breaks stay."""
+    """Separate all words by blanks, and append the language's code to foreign ones; line breaks stay."""
     languages = languages_of(text)
     if text.isascii():
         text = text.encode().translate(_BLANKED).decode()
@@ -50,7 +50,7 @@ def cut(text: str) -> str:
 
 
 def split(line: str) -> list[str]:
-    """The words of a line as written; an unspaced run is one word."""
+    """Return the words of a line as written; an unspaced run is one word."""
     return line.encode(errors="replace").translate(_BLANKED).decode().split()
 
 
@@ -68,13 +68,13 @@ class Vocabulary:
         self._holding: dict[str, list[int]] = {}
         self._texts: dict[int, bytes] = {}
         self.words = [""]
-        """By number; lower case unless the capitals matter (`camelCase`)."""
+        """Words by id; lower case unless the capitals matter (`camelCase`)."""
 
     def __len__(self) -> int:
         return len(self.words)
 
     def read(self, texts: Sequence[str]) -> list[bytes]:
-        """The words of each text as 32-bit numbers, `LINE_END` after each line."""
+        """Return each text as 32-bit word ids, with `LINE_END` after each line."""
         keys = [hash(text) for text in texts]
         found = [self._texts.get(key) for key in keys]
         fresh = [place for place, each in enumerate(found) if each is None]
@@ -87,12 +87,12 @@ class Vocabulary:
         return [each or b"" for each in found]
 
     def holding(self, stem: str) -> Sequence[int]:
-        """The numbers of the words with this stem."""
+        """Return the ids of the words with this stem."""
         return self._holding.get(stem, ())
 
     def _keep(self, texts: Mapping[int, bytes]) -> None:
         with self._lock:
-            while len(self._texts) + len(texts) > _MOST_TEXTS and self._texts:
+            while len(self._texts) + len(texts) > _MAX_TEXTS and self._texts:
                 del self._texts[next(iter(self._texts))]
             self._texts.update(texts)
 
@@ -117,24 +117,24 @@ _shared: dict[Tokenizer, Vocabulary] = {}
 
 
 def shared_vocabulary(tokenizer: Tokenizer) -> Vocabulary:
-    """This process's vocabulary for a tokenizer, replaced when it grows too large; a search keeps the one it has."""
+    """Return the process-wide vocabulary of a tokenizer, replaced when too large; running searches keep theirs."""
     known = _shared.get(tokenizer)
-    if known is None or len(known) > _MOST_WORDS:
+    if known is None or len(known) > _MAX_WORDS:
         known = _shared[tokenizer] = Vocabulary(tokenizer)
     return known
 
 
 def spelled(word: str) -> str:
-    """Lower-case a word unless it is writtenLikeThis, which holds several."""
+    """Lower-case a word unless it is camelCase, which contains several."""
     return word.lower() if word.islower() or word.istitle() or word.isupper() else word
 
 
 def stems_of(words: Sequence[str], tokenizer: Tokenizer) -> dict[str, Sequence[str]]:
-    """The stems of each word."""
+    """Return the stems of each word."""
     simple = [word for word in words if word.isascii() and word.isalpha() and word.islower()]
     found = tokenizer.stems(" ".join(simple))
     held: dict[str, Sequence[str]] = {}
-    if len(found) == len(simple):  # one call for all is ten times as fast as one for each
+    if len(found) == len(simple):  # one call for all is ten times as fast as one per word
         held = {word: (stem,) for word, stem in zip(simple, found, strict=True)}
     for word in words:
         if word not in held:

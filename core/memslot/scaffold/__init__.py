@@ -1,1 +1,1 @@
-"""New plugin packages, written from templates."""
+"""Generator of new plugin packages from templates."""

@@ -1,4 +1,4 @@
-"""What a new plugin is called: one word from its author, and every name that follows from it."""
+"""The names of a new plugin, all derived from one word."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from dataclasses import dataclass
 from memslot.errors import PluginError
 
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-_LONGEST = 50
+_MAX_CHARS = 50
 _PREFIX = "memslot-"
 _EMBEDDER_PREFIX = "embed-"
 _TAKEN = frozenset({"core", "memory-core", "memory-lancedb", "embed-providers", "memslot"})
-"""Distributions of the project itself would be `memslot-` and one of these."""
-_MEANT_OTHERWISE = frozenset({"auto", "none"})
-"""As the id of a slot's owner or of an embedding provider these say something else."""
+"""`memslot-` plus one of these is a distribution of memslot itself."""
+_RESERVED = frozenset({"auto", "none"})
+"""Reserved values of the slot and embedding provider settings."""
 
 
 @dataclass(frozen=True)
 class Names:
     """`weather` gives the id `weather`, the distribution `memslot-weather` and the package `memslot_weather`.
 
-    The prefix makes plugins easy to find, and keeps a package from hiding a module of Python's own:
-    a plugin named `json` is imported as `memslot_json`.
+    The prefix makes plugins easy to find and prevents shadowing of standard modules: a plugin named `json` is
+    imported as `memslot_json`.
     """
 
     plugin_id: str
@@ -42,7 +42,7 @@ class Names:
 
     @property
     def provider_id(self) -> str:
-        """What people write as `memorySearch.provider`: the plugin `embed-acme` brings the provider `acme`."""
+        """The value of `memorySearch.provider`: the plugin `embed-acme` registers the provider `acme`."""
         return self.plugin_id.removeprefix(_EMBEDDER_PREFIX)
 
     @property
@@ -51,16 +51,16 @@ class Names:
 
 
 def names_for(name: str) -> Names:
-    """All names of a new plugin; raises a PluginError for a name that cannot be used."""
+    """Derive all names of a new plugin. Raises PluginError if the name is invalid."""
     plugin_id = name.removeprefix(_PREFIX)
-    if len(name) > _LONGEST or not _NAME.fullmatch(plugin_id):
+    if len(name) > _MAX_CHARS or not _NAME.fullmatch(plugin_id):
         raise PluginError(
-            f"a plugin's name is 1 to {_LONGEST} lower-case letters, digits and single dashes, such as my-thing, "
+            f"a plugin's name must be 1 to {_MAX_CHARS} lower-case letters, digits and single dashes, like my-thing, "
             f"not {name[:80]!r}"
         )
     if plugin_id in _TAKEN:
-        raise PluginError(f'"{plugin_id}" is the name of a part of memslot itself; choose another one')
+        raise PluginError(f'"{plugin_id}" is reserved for memslot itself; choose another name')
     names = Names(plugin_id)
-    if names.provider_id in _MEANT_OTHERWISE:
-        raise PluginError(f'"{names.provider_id}" has a meaning in the config already; choose another name')
+    if names.provider_id in _RESERVED:
+        raise PluginError(f'"{names.provider_id}" is a reserved word in the config; choose another name')
     return names

@@ -1,4 +1,4 @@
-"""Writes a new plugin package: small, complete, and right from the first minute."""
+"""Writes a new plugin package that is complete and passes its own tests."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Kind = Literal["embedder", "memory", "tool"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 _SUFFIX = ".tmpl"
 _PACKAGE = "package"
-"""The folder in the templates that takes the package's name."""
+"""The template folder that is renamed to the package's name."""
 
 
 def write_package(name: str, kind: Kind, folder: Path) -> list[Path]:
-    """Write a package into a folder that is new or empty; give the files. Raises a PluginError if it cannot."""
+    """Write a package into a new or empty folder and return the files. Raises PluginError on failure."""
     names = names_for(name)
     if kind not in KINDS:
-        raise PluginError(f'there is no template for "{kind}"; the kinds are: {", ".join(KINDS)}')
+        raise PluginError(f'there is no template for "{kind}"; available kinds: {", ".join(KINDS)}')
     values = {
         "plugin_id": names.plugin_id,
         "distribution": names.distribution,
@@ -34,7 +34,7 @@ def write_package(name: str, kind: Kind, folder: Path) -> list[Path]:
         "kind": kind,
         "core_version": ".".join(__version__.split(".")[:2]),
     }
-    # Filled in before anything is written: a fault in a template leaves no half a package behind.
+    # Rendered before anything is written, so a template error leaves no partial package.
     files = {
         _place(path, names.package): string.Template(text).substitute(values) for path, text in _templates(kind).items()
     }
@@ -52,7 +52,7 @@ def write_package(name: str, kind: Kind, folder: Path) -> list[Path]:
 
 
 def _claim(folder: Path) -> None:
-    """Make the folder, or make sure that nothing is in it."""
+    """Create the folder, or verify that it is empty."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):
@@ -62,7 +62,7 @@ def _claim(folder: Path) -> None:
 
 
 def _templates(kind: Kind) -> dict[PurePosixPath, str]:
-    """Template texts by their path; what a kind has itself goes before what all kinds share."""
+    """Return template texts by path; a kind's own templates override the shared ones."""
     root = resources.files("memslot.scaffold") / "templates"
     return {**_read(root / "shared"), **_read(root / kind)}
 
@@ -78,6 +78,6 @@ def _read(folder: Traversable, below: str = "") -> dict[PurePosixPath, str]:
 
 
 def _place(path: PurePosixPath, package: str) -> PurePosixPath:
-    """Where a template's text goes: `package/plugin.py.tmpl` becomes `<package>/plugin.py`."""
+    """Return a template's output path: `package/plugin.py.tmpl` becomes `<package>/plugin.py`."""
     parts = [package if part == _PACKAGE else part for part in path.parts]
     return PurePosixPath(*parts).with_name(path.name.removesuffix(_SUFFIX))

@@ -1,1 +1,1 @@
-"""Conversations on disk: a registry of what is known about each, and a transcript of what was said in it."""
+"""Conversations on disk: a registry of session metadata, and one transcript per session."""

@@ -1,4 +1,4 @@
-"""A session in a form for elsewhere: JSON5 with all that is known, the bare JSON Lines, or Markdown to read."""
+"""Session export: JSON5 with metadata, the raw JSON Lines, or readable Markdown."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SPEAKERS = {"user": "User", "assistant": "Assistant", "system": "System"}
 
 
 def export_session(store: SessionStore, session_id: str, form: ExportFormat) -> bytes:
-    """A session in one of the formats, nothing redacted; a SessionError when there is none of that id."""
+    """Export a session, unredacted. Raises SessionError if it does not exist."""
     transcript = store.read(session_id)
     if form == "jsonl":
         return b"".join(_whole_lines(store, session_id))
@@ -32,7 +32,7 @@ def export_session(store: SessionStore, session_id: str, form: ExportFormat) -> 
 
 
 def _whole_lines(store: SessionStore, session_id: str) -> Iterator[bytes]:
-    """Every line that is a record, as it stands, so that importing it gives the same transcript."""
+    """Yield every valid line verbatim, so an import reproduces the transcript."""
     path = store.path_of(session_id)
     try:
         for _, raw, parsed in read_jsonl(path):
@@ -62,10 +62,10 @@ def _message(entry: Entry) -> dict[str, Any]:
 
 
 def _markdown(record: SessionRecord, transcript: Transcript) -> str:
-    said = [entry for entry in transcript.entries if entry.role in _SPEAKERS and entry.text.strip()]
-    first = next((entry.text for entry in said if entry.role == "user"), "")
+    spoken = [entry for entry in transcript.entries if entry.role in _SPEAKERS and entry.text.strip()]
+    first = next((entry.text for entry in spoken if entry.role == "user"), "")
     parts = [f"# {title_of(record.title or first) or record.id}", f"Session `{record.id}`"]
-    for entry in said:
+    for entry in spoken:
         parts.append(f"## {_SPEAKERS[entry.role]}{_when(entry.time)}\n\n{entry.text.strip()}")
     return "\n\n".join(parts) + "\n"
 

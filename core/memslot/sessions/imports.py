@@ -1,4 +1,4 @@
-"""Adds conversations from elsewhere to a session store: what is new is added, and importing twice adds nothing."""
+"""Idempotent import of foreign conversations into a session store."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ from memslot.sessions.times import now_ms
 from memslot.sessions.transcript import read_jsonl
 
 Facts = Callable[[SessionRecord], Mapping[str, Any]]
+RawLine = tuple[int, bytes, dict[str, Any] | None]
+"""A line of another program's file: its number, its bytes, and its record, None where it is no JSON object."""
 _ENTRIES_AT_ONCE = 500
 
 
 class ForeignLine(NamedTuple):
-    """A line for a transcript; `key` identifies it, so that importing it again adds nothing."""
+    """A transcript line; `key` identifies it, which makes imports idempotent."""
 
     key: str
     raw: bytes
@@ -29,21 +31,26 @@ class ForeignLine(NamedTuple):
 
     @classmethod
     def of_message(cls, key: str, time: int | None, message: Mapping[str, Any]) -> Self:
-        """The line of a message."""
+        """Build the line of a message."""
         return cls(key, encode_message(key, time, message), time)
+
+    @property
+    def message(self) -> Mapping[str, Any]:
+        """The message of a line that `of_message` made."""
+        return message_of(parse(self.raw) or {}) or {}
 
     @staticmethod
     def make_key(*parts: object) -> str:
-        """A key for a line that has none of its own, from what does not change about it."""
+        """Derive a key for a line without an id from its immutable parts."""
         text = "\0".join(map(str, parts))
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 @dataclass(frozen=True)
 class ForeignSession:
-    """A conversation from elsewhere; `id` is the one it gets here, the same each time it is imported.
+    """A conversation to import; `id` is its id in our store, stable across imports.
 
-    `header` is the transcript's first line, where there is one to keep as it is. `skipped` counts unreadable lines.
+    `header` is the transcript's first line, if one is to be kept verbatim. `skipped` counts unreadable lines.
     """
 
     program: str
@@ -63,7 +70,7 @@ class ForeignSession:
 
 @dataclass(frozen=True)
 class ImportedSession:
-    """What became of a conversation: `new`, `grown` (part of it was here), `same`, or `empty` (no messages)."""
+    """Outcome of an import: `new`, `grown` (partly known), `same`, or `empty` (no messages)."""
 
     id: str
     program: str
@@ -78,10 +85,11 @@ class ImportedSession:
 
 
 class SessionImport:
-    """Imports conversations into a store; a context manager. With `dry_run` it writes nothing.
+    """Imports conversations into a store. A context manager; `dry_run` writes nothing.
 
-    Registry entries are written in batches, since each write rewrites the registry, and after the transcripts: if the
-    import is cut short, the next one finds no entry and writes it. A SessionError if the registry can't be written.
+    Registry entries are written in batches, because each write rewrites the whole file, and after the transcripts:
+    an interrupted import leaves entries missing, and the next one adds them. Raises SessionError if the registry
+    can't be written.
     """
 
     def __init__(self, store: SessionStore, *, dry_run: bool = False) -> None:
@@ -97,7 +105,7 @@ class SessionImport:
         self._write_entries()
 
     def add(self, found: ForeignSession, source: str = "") -> ImportedSession:
-        """Add what is new of a conversation; `source` names where it is from."""
+        """Append the new lines of a conversation; `source` names its origin."""
 
         def result(state: str, added: int = 0) -> ImportedSession:
             return ImportedSession(found.id, found.program, state, added, found.skipped, source)
@@ -116,7 +124,7 @@ class SessionImport:
         return result("new" if not known else "grown" if fresh else "same", len(fresh))
 
     def _compare(self, found: ForeignSession) -> tuple[bool, list[ForeignLine]]:
-        """Whether there is a transcript of this conversation, and the lines that are not in it."""
+        """Return whether a transcript of this conversation exists, and the lines missing from it."""
         path = self._store.path_of(found.id)
         try:
             keys = {key_of(record, raw) for _, raw, record in read_jsonl(path) if record is not None}
@@ -127,7 +135,7 @@ class SessionImport:
         return True, [line for line in found.lines if line.key not in keys]
 
     def _header(self, found: ForeignSession) -> bytes:
-        """The first line; it names the workspace that the conversation is imported into."""
+        """Return the header line, with the workspace the conversation is imported into."""
         held = {} if self._store.held_in is None else {"workspace": self._store.held_in.workspace}
         if found.header is not None:
             return encode({**(parse(found.header) or {}), **held}) if held else found.header
@@ -157,7 +165,7 @@ def _origin(found: ForeignSession) -> dict[str, Any]:
 
 
 def _facts(found: ForeignSession) -> Facts:
-    """The registry entry of a conversation, given the present one; it keeps no reference to the messages."""
+    """Return a function that merges a conversation into its registry entry. It holds no reference to the messages."""
     last, began = found.last_time, _began(found)
     title = title_of(found.title) or _first_words(found)
     ours = found.facts if found.program == PROGRAM else None

@@ -1,4 +1,4 @@
-"""Lines of a transcript: what is written into one, and what is understood of one."""
+"""Transcript lines: encoding and parsing."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from memslot.sessions.versions import version_of
 
 PROGRAM = "memslot"
 VERSION = 1
-"""Of the lines that this program writes."""
+"""Version of the lines we write."""
 FOREIGN_VERSION = 3
-"""The newest version of OpenClaw's transcripts, which have the same kinds of lines, that is understood."""
+"""Newest supported version of OpenClaw's transcripts, which use the same line types."""
 MAX_LINE_BYTES = 32 * 1024 * 1024
-"""More in one message is a file, not something said; no reader of transcripts takes it."""
-_DEEPEST = 200
+"""Anything larger is a file, not a message; transcript readers reject it."""
+_MAX_DEPTH = 200
 
 
 @dataclass(frozen=True)
 class Header:
-    """The first line: whose transcript it is, and which version of lines follows."""
+    """The first line: the session's id and the format version of the lines that follow."""
 
     id: str | None
     version: int
@@ -36,18 +36,18 @@ class Header:
 
     @property
     def workspace(self) -> str | None:
-        """Real path of the workspace the conversation was held in; None where it wasn't recorded."""
+        """Real path of the conversation's workspace, or None if it wasn't recorded."""
         held = self.data.get("workspace")
         return held if isinstance(held, str) and held else None
 
     @property
     def is_newer(self) -> bool:
-        """Whether a program newer than this one wrote it: then it is read as far as it is understood, not written."""
+        """Whether a newer program wrote it. Such a transcript is read as far as possible and never written."""
         return self.version > (VERSION if self.program == PROGRAM else FOREIGN_VERSION)
 
 
 def encode_header(session_id: str, agent_id: str, started_at: int, facts: Mapping[str, Any]) -> bytes:
-    told = {
+    fields = {
         **facts,
         "type": "session",
         "version": VERSION,
@@ -57,11 +57,11 @@ def encode_header(session_id: str, agent_id: str, started_at: int, facts: Mappin
         "agent": agent_id,
     }
     first = ("type", "version", "program", "id", "timestamp", "agent")
-    return encode({**{key: told[key] for key in first}, **told})
+    return encode({**{key: fields[key] for key in first}, **fields})
 
 
 def encode_message(message_id: str, moment: int | None, message: Mapping[str, Any]) -> bytes:
-    """A line with a message; one whose time nobody knows is written without."""
+    """Encode a message line; the timestamp is omitted if unknown."""
     stamp = {} if moment is None else {"timestamp": to_iso(moment)}
     return encode({"type": "message", "id": message_id, **stamp, "message": message})
 
@@ -69,34 +69,34 @@ def encode_message(message_id: str, moment: int | None, message: Mapping[str, An
 def encode_compaction(
     line_id: str, moment: int, summary: str, first_kept_id: str | None, tokens_before: int | None
 ) -> bytes:
-    """A line that says: from here on this summary stands for all messages before the first one that is kept."""
-    told: dict[str, Any] = {"type": "compaction", "id": line_id, "timestamp": to_iso(moment), "summary": summary}
+    """Encode a compaction line: from here on, the summary replaces all messages before the first kept one."""
+    fields: dict[str, Any] = {"type": "compaction", "id": line_id, "timestamp": to_iso(moment), "summary": summary}
     kept = {} if first_kept_id is None else {"firstKeptEntryId": first_kept_id}
     tokens = {} if tokens_before is None else {"tokensBefore": tokens_before}
-    return encode({**told, **kept, **tokens})
+    return encode({**fields, **kept, **tokens})
 
 
 def encode(record: Mapping[str, Any]) -> bytes:
-    """One line with its end. What JSON does not know becomes text, numbers that are none become null."""
+    """Encode one line, newline included. Values JSON can't represent become strings, NaN and infinity become null."""
     try:
         text = json.dumps(_plain(record, 0), ensure_ascii=False, separators=(",", ":"), default=str, allow_nan=False)
         try:
             data = text.encode("utf-8")
-        except UnicodeEncodeError:  # half a surrogate pair, which only an escape can hold
+        except UnicodeEncodeError:  # a lone surrogate can only be written as an escape
             data = json.dumps(json.loads(text), separators=(",", ":")).encode("ascii")
     except (TypeError, ValueError, RecursionError) as error:
         raise SessionError(f"The message cannot be written as JSON ({error}).") from None
     if len(data) > MAX_LINE_BYTES:
         raise SessionError(
-            f"The message has {len(data):,} bytes, and a transcript takes {MAX_LINE_BYTES:,} at a time; "
-            "put the large part into a file and name it."
+            f"The message has {len(data):,} bytes, more than the limit of {MAX_LINE_BYTES:,}; "
+            "put the large part into a file and reference it."
         )
     return data + b"\n"
 
 
 def _plain(value: Any, depth: int) -> Any:
-    if depth > _DEEPEST:
-        raise ValueError(f"it is nested more than {_DEEPEST} levels deep")
+    if depth > _MAX_DEPTH:
+        raise ValueError(f"it is nested more than {_MAX_DEPTH} levels deep")
     if isinstance(value, Mapping):
         return {str(key): _plain(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -107,7 +107,7 @@ def _plain(value: Any, depth: int) -> Any:
 
 
 def parse(raw: bytes) -> dict[str, Any] | None:
-    """The record of a line; None where it is no JSON object."""
+    """Parse a line; None if it is not a JSON object."""
     try:
         record = json.loads(raw.removeprefix(BOM_UTF8).decode("utf-8", "replace"))
     except (ValueError, RecursionError):
@@ -116,7 +116,7 @@ def parse(raw: bytes) -> dict[str, Any] | None:
 
 
 def header_of(record: Mapping[str, Any] | None) -> Header | None:
-    """The header, if the first record of a file is one."""
+    """Return the header if a file's first record is one."""
     if record is None or record.get("type") != "session":
         return None
     found, version, program = record.get("id"), record.get("version"), record.get("program")
@@ -130,13 +130,13 @@ def header_of(record: Mapping[str, Any] | None) -> Header | None:
 
 
 def key_of(record: Mapping[str, Any], raw: bytes) -> str:
-    """What tells a line from the others: its id, or a hash of it where it has none."""
+    """Return a line's unique key: its id, or else its hash."""
     found = record.get("id")
     return found if isinstance(found, str) and found else hashlib.sha256(raw.rstrip(b"\r\n")).hexdigest()
 
 
 def message_of(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The message in a record; some programs leave out the wrapping."""
+    """Return the message in a record; some programs omit the wrapper."""
     if record.get("type") != "message":
         return None
     inner = record.get("message")

@@ -15,10 +15,10 @@ WAIT_SECONDS = 30.0
 
 @contextlib.contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder of sessions, which is made if it is missing.
+    """Hold the lock of a sessions folder, creating the folder if needed.
 
-    One lock for the registry and all transcripts: a session cannot be deleted between its two halves, and no lock
-    file is left behind for each transcript.
+    One lock covers the registry and all transcripts, so the two stay consistent and there is no lock file per
+    transcript.
     """
     lock_file = folder / ".sessions.lock"
     with contextlib.ExitStack() as held:
@@ -32,6 +32,6 @@ def writing(folder: Path) -> Iterator[None]:
             ) from None
         except OSError as error:
             raise SessionError(
-                f"{lock_file} could not be made ({error.strerror or error}); check the folder's permissions."
+                f"{lock_file} could not be created ({error.strerror or error}); check the folder's permissions."
             ) from None
         yield

@@ -1,4 +1,4 @@
-"""Which file holds a session's transcript."""
+"""File names of transcripts."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from memslot.errors import SessionError
 
 SUFFIX = ".jsonl"
 LONGEST_ID = 512
-# Lower case only: some file systems do not tell Main from main.
+# Lower case only: some file systems are case-insensitive.
 _PLAIN = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,98}[a-z0-9_-])?")
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?")
 
 
 def transcript_name(session_id: str) -> str:
-    """The id itself where it can be a file's name everywhere; else what is readable of it, and a hash of it."""
+    """Return the id if it is a portable file name, else a readable slug plus a hash."""
     if not session_id or len(session_id) > LONGEST_ID:
-        raise SessionError(f"A session's id has 1 to {LONGEST_ID} characters, this one has {len(session_id)}.")
+        raise SessionError(f"A session id must have 1 to {LONGEST_ID} characters; this one has {len(session_id)}.")
     if is_plain(session_id):
         return session_id + SUFFIX
     readable = re.sub(r"[^a-z0-9_-]+", "-", session_id.lower())[:60].strip("-_")
@@ -26,5 +26,5 @@ def transcript_name(session_id: str) -> str:
 
 
 def is_plain(session_id: str) -> bool:
-    """Whether an id is the name of its file."""
+    """Whether an id can be used as its file name."""
     return bool(_PLAIN.fullmatch(session_id)) and not _DEVICE.fullmatch(session_id)

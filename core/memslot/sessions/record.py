@@ -1,4 +1,4 @@
-"""What the registry knows of a session."""
+"""A session's metadata in the registry."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from memslot.sessions.times import LATEST_MS
 
 @dataclass(frozen=True)
 class SessionRecord:
-    """A session's entry in the registry; `data` is the whole entry, keys of other programs included.
+    """A session's registry entry; `data` is the raw entry, including keys of other programs.
 
-    Moments are milliseconds since 1970. What is missing or of a wrong type has its empty value.
+    Times are Unix milliseconds. Missing or mistyped fields have their empty value.
     """
 
     id: str
@@ -61,7 +61,7 @@ def _number(entry: Mapping[str, Any], key: str) -> int:
 
 
 def _moment(entry: Mapping[str, Any], key: str) -> int:
-    """Some programs count in microseconds: as milliseconds that is a year which no calendar has."""
+    """Return a timestamp, or 0 if it is out of range: some programs write microseconds."""
     value = _number(entry, key)
     return value if value < LATEST_MS else 0
 

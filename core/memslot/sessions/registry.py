@@ -1,4 +1,4 @@
-"""The registry: one JSON5 file with what is known of each session beside its transcript."""
+"""The registry: one JSON5 file with the metadata of every session."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from memslot.storage.atomic import write_file
 NAME = "sessions.json5"
 VERSION = 1
 MAX_BYTES = 256 * 1024 * 1024
-_DEEPEST = 200
+_MAX_DEPTH = 200
 
 
 @dataclass(frozen=True)
 class Registry:
-    """The file's content. `fault` says why it cannot be read; then it counts as empty, and is kept beside a new one."""
+    """The file's content. If `fault` is set, the file is unreadable: it counts as empty and is set aside on write."""
 
     path: Path
     tree: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -28,7 +28,7 @@ class Registry:
 
     @property
     def entries(self) -> Mapping[str, Mapping[str, Any]]:
-        """By id; what is not an object is no entry."""
+        """Entries by session id; anything that is not an object is ignored."""
         sessions = self.tree.get("sessions")
         found = sessions if isinstance(sessions, dict) else {}
         return {key: entry for key, entry in found.items() if isinstance(entry, dict)}
@@ -38,7 +38,7 @@ class Registry:
         return version_of(self.tree.get("version")) > VERSION
 
     def changed(self, changes: Mapping[str, Mapping[str, Any] | None]) -> Registry:
-        """The same with some keys of entries changed: a value of None takes the key away, None for all the entry."""
+        """Return a copy with the changes merged in; None removes a key, or a whole entry."""
         sessions = self.tree.get("sessions")
         entries = dict(sessions) if isinstance(sessions, dict) else {}
         for session_id, new in changes.items():
@@ -52,7 +52,7 @@ class Registry:
 
 
 def read_registry(folder: Path) -> Registry:
-    """The registry of a folder of sessions; empty where there is none. A SessionError when it may not be read."""
+    """Read a folder's registry; empty if there is none. Raises SessionError if the file can't be opened."""
     path = folder / NAME
     try:
         with path.open("rb") as file:
@@ -72,44 +72,44 @@ def _parse(path: Path, data: bytes) -> Registry:
     except UnicodeDecodeError:
         return Registry(path, fault=f"{path} is not UTF-8 text")
     try:
-        tree = json.loads(text)  # what we write is plain JSON, and this reader is the fast one
+        tree = json.loads(text)  # fast path: we write plain JSON
     except (ValueError, RecursionError):
         tree = _parse_json5(text)
     if isinstance(tree, str):
         return Registry(path, fault=f"{path} cannot be read: {tree}")
     if not isinstance(tree, dict) or not isinstance(tree.get("sessions", {}), dict):
-        return Registry(path, fault=f"{path} does not hold a registry of sessions")
+        return Registry(path, fault=f"{path} is not a session registry")
     return Registry(path, tree)
 
 
 def _parse_json5(text: str) -> Any:
-    """The tree, or the complaint about the text."""
+    """Return the tree, or an error message as a string."""
     import pyjson5
 
     try:
-        tree = pyjson5.decode(text, _DEEPEST)
+        tree = pyjson5.decode(text, _MAX_DEPTH)
     except pyjson5.Json5Exception as error:
-        return str(error.args[0]) if error.args else "it is no JSON5"
+        return str(error.args[0]) if error.args else "not valid JSON5"
     return {} if isinstance(tree, str) else tree
 
 
 def write_registry(registry: Registry) -> None:
-    """Replace the file in one durable step; call it only with the lock.
+    """Replace the file atomically and durably. Requires the lock.
 
-    A file that cannot be read is set aside first, never overwritten; one of a newer program is refused.
+    An unreadable file is renamed first, never overwritten; one written by a newer program is refused.
     """
     if registry.is_newer:
         raise SessionError(
             f"{registry.path} was written by a newer memslot (version {registry.tree['version']}) "
-            "and is left as it is; upgrade this one."
+            "and is left unchanged; upgrade memslot."
         )
     try:
         if registry.fault is not None:
             _set_aside(registry.path)
         text = json.dumps(registry.tree, ensure_ascii=False, indent=2, default=str) + "\n"
         write_file(registry.path, text, mode=0o600)
-    except (TypeError, ValueError) as error:  # UnicodeEncodeError is one
-        raise SessionError(f"What should be kept of the session cannot be written as JSON ({error}).") from None
+    except (TypeError, ValueError) as error:  # includes UnicodeEncodeError
+        raise SessionError(f"The session's metadata cannot be written as JSON ({error}).") from None
     except OSError as error:
         raise SessionError(
             f"{registry.path} could not be written ({error.strerror or error}), the old content is unchanged; "

@@ -1,4 +1,4 @@
-"""Reads session files in memslot's own formats, to import them."""
+"""Session files in memslot's own formats, read for import."""
 
 from __future__ import annotations
 
@@ -7,21 +7,20 @@ from pathlib import Path
 from typing import Any
 
 from memslot.errors import SessionError
-from memslot.sessions.imports import ForeignLine, ForeignSession
+from memslot.sessions.imports import ForeignLine, ForeignSession, RawLine
 from memslot.sessions.lines import PROGRAM, header_of, key_of
 from memslot.sessions.names import is_plain
 from memslot.sessions.times import to_ms
 from memslot.sessions.transcript import read_jsonl
 
-_DEEPEST = 250
-_Line = tuple[int, bytes, dict[str, Any] | None]
+_MAX_DEPTH = 250
 
 
-def read_session_file(path: Path, lines: Iterable[_Line] | None = None) -> ForeignSession:
-    """The session in a file: a transcript, or what `memslot sessions export` wrote. Raises SessionError and OSError.
+def read_session_file(path: Path, lines: Iterable[RawLine] | None = None) -> ForeignSession:
+    """Read a session from a transcript or an export of `memslot sessions export`. Raises SessionError and OSError.
 
-    Transcripts of OpenClaw have the same kinds of lines, so they are read too; their `program` is empty. `lines` are
-    those of a transcript that must be unpacked first.
+    OpenClaw transcripts use the same line types, so they work too; their `program` is empty. Pass `lines` if the
+    caller had to decompress the file.
     """
     if path.suffix.lower() == ".json5":
         return _read_export(path)
@@ -29,7 +28,7 @@ def read_session_file(path: Path, lines: Iterable[_Line] | None = None) -> Forei
     return _read_transcript(name, read_jsonl(path) if lines is None else lines)
 
 
-def _read_transcript(name: str, lines: Iterable[_Line]) -> ForeignSession:
+def _read_transcript(name: str, lines: Iterable[RawLine]) -> ForeignSession:
     header, header_line, skipped = None, None, 0
     kept: list[ForeignLine] = []
     for number, raw, record in lines:
@@ -39,7 +38,7 @@ def _read_transcript(name: str, lines: Iterable[_Line]) -> ForeignSession:
         if number == 1 and (header := header_of(record)) is not None:
             header_line = raw.rstrip(b"\r\n") + b"\n"
             if header.is_newer:
-                raise SessionError(f"It is of a newer program (version {header.version}); upgrade memslot.")
+                raise SessionError(f"It was written by a newer program (version {header.version}); upgrade memslot.")
             continue
         kept.append(ForeignLine(key_of(record, raw), raw.rstrip(b"\r\n") + b"\n", to_ms(record.get("timestamp"))))
     is_ours = header is not None and header.program == PROGRAM
@@ -47,7 +46,7 @@ def _read_transcript(name: str, lines: Iterable[_Line]) -> ForeignSession:
     facts = {"cwd": header.data["cwd"]} if header is not None and isinstance(header.data.get("cwd"), str) else {}
     return ForeignSession(
         PROGRAM if is_ours else "",
-        # A topic of a group has a file of its own that repeats the id of the group's session.
+        # A group topic has its own file, whose header repeats the group session's id.
         their_id if is_ours or not is_plain(name) else name,
         their_id,
         tuple(kept),
@@ -62,16 +61,16 @@ def _read_export(path: Path) -> ForeignSession:
     import pyjson5
 
     try:
-        tree = pyjson5.decode(path.read_bytes().decode("utf-8-sig"), _DEEPEST)
+        tree = pyjson5.decode(path.read_bytes().decode("utf-8-sig"), _MAX_DEPTH)
     except pyjson5.Json5Exception as error:
-        reason = error.args[0] if error.args else "it cannot be read"  # the rest is what was read, which may be private
+        reason = error.args[0] if error.args else "it cannot be read"  # other args quote the input, maybe private
         raise SessionError(f"{path} is not JSON5 ({reason}).") from None
     except UnicodeDecodeError:
         raise SessionError(f"{path} is not UTF-8 text.") from None
     session = tree.get("session") if isinstance(tree, dict) else None
     messages = tree.get("messages") if isinstance(tree, dict) else None
     if not isinstance(session, dict) or not isinstance(session.get("id"), str) or not isinstance(messages, list):
-        raise SessionError(f"{path} is not a session that memslot has exported: it has no session and messages.")
+        raise SessionError(f"{path} is not a memslot session export: it has no session and messages.")
     lines = [_line(place, each) for place, each in enumerate(messages) if isinstance(each, Mapping)]
     return ForeignSession(
         PROGRAM,

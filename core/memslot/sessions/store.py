@@ -1,4 +1,4 @@
-"""The session store of an agent: begins, continues, lists and deletes conversations."""
+"""An agent's session store: starts, continues, lists and deletes conversations."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from memslot.sessions.workspace import WorkspaceSessions
 from memslot.storage.atomic import write_file
 
 Changes = Mapping[str, Any] | Callable[[SessionRecord], Mapping[str, Any]]
-"""Keys of a registry entry with their new values, None to take one away; or a function that says them."""
+"""New values for keys of a registry entry (None removes a key), or a function that returns them."""
 _log = logging.getLogger("memslot.sessions")
 
 
 class SessionStore:
-    """One agent's conversations: a registry of what is known of each, and a transcript of what was said.
+    """One agent's conversations: a registry of metadata, and a transcript per session.
 
-    Any number of processes and threads may use one folder. What a method has returned from is on the disk.
+    Safe for concurrent processes and threads. A write is on disk when its method returns.
     """
 
     def __init__(self, folder: Path, agent_id: str, *, held_in: WorkspaceSessions | None = None) -> None:
-        """With `held_in`, only conversations of that workspace are there, and new ones record it."""
+        """With `held_in`, the store contains only that workspace's conversations, and new ones record it."""
         self.held_in = held_in
-        """The workspace whose conversations these are; None: all of the agent's."""
+        """The workspace these conversations belong to; None: all of the agent's."""
         self.folder = folder
         """The folder with the registry and the transcripts."""
         self.agent_id = agent_id
@@ -49,16 +49,16 @@ class SessionStore:
 
     @classmethod
     def of_agent(cls, places: Places, agent_id: str, workspace: Path | None = None) -> SessionStore:
-        """The store of an agent, in its place below memslot's home; with a workspace, of what was said there."""
+        """Return an agent's store below memslot's home, limited to a workspace if given."""
         held_in = None if workspace is None else WorkspaceSessions.of(places, agent_id, workspace)
         return cls(places.sessions_dir(agent_id), agent_id, held_in=held_in)
 
     # Writing
 
     def begin(self, session: str | Session, **facts: Any) -> SessionRecord:
-        """Put a session into the registry and begin its transcript; one that is known is given new facts only.
+        """Register a session and start its transcript; for a known session, only update its facts.
 
-        Facts are keys of the registry: `channel`, `origin`, `title`, `modelOverride`, or a program's own.
+        Facts are registry keys: `channel`, `origin`, `title`, `modelOverride`, or your own.
         """
         place = session if isinstance(session, Session) else Session(self.agent_id, session)
         with writing(self.folder):
@@ -77,7 +77,7 @@ class SessionStore:
             return SessionRecord.from_json(place.id, registry.entries[place.id])
 
     def append(self, session_id: str, messages: Iterable[Message]) -> tuple[str, ...]:
-        """Add messages to the end of a session's transcript, all of them or none; gives their ids."""
+        """Append messages to a session's transcript, all or none; return their ids."""
         plain, unread = plain_messages(messages)
         if unread:
             raise SessionError(f"{unread} message(s) are neither mappings nor objects with a role and a content.")
@@ -97,11 +97,10 @@ class SessionStore:
         first_kept: str | None = None,
         tokens_before: int | None = None,
     ) -> SessionRecord:
-        """Say that from here on a summary stands for all messages but the last `kept`, and count it.
+        """Record a compaction: from here on, the summary replaces all messages but the last `kept`.
 
-        `first_kept` is the id of the first message that stays, in place of a number: then it does not matter what
-        another program has added meanwhile. The messages themselves stay in the transcript; `Transcript.context`
-        leaves them out.
+        `first_kept`, the id of the first message to keep, is safer than a count if another process may append. The
+        messages stay in the transcript; `Transcript.context` omits them.
         """
         with writing(self.folder):
             registry = self.refuse_newer_registry()
@@ -125,7 +124,7 @@ class SessionStore:
             raise SessionError(f"{path} cannot be read ({error.strerror or error}).") from None
 
     def append_raw(self, session_id: str, lines: Sequence[bytes], header: bytes | None = None) -> None:
-        """Add whole lines as they are; call it only with the lock. A new transcript begins with them in one step."""
+        """Append whole lines verbatim. Requires the lock. A new transcript is created with them atomically."""
         path = self.path_of(session_id)
         self._refuse_elsewhere(session_id)
         if not os.path.lexists(path):
@@ -135,19 +134,19 @@ class SessionStore:
             append_lines(path, session_id, lines)
         except OSError as error:
             raise SessionError(
-                f"{path} could not be written ({error.strerror or error}) and is as it was; "
+                f"{path} could not be written ({error.strerror or error}) and is unchanged; "
                 "check the disk's space and the permissions."
             ) from None
 
     def update(self, session_id: str, changes: Changes) -> SessionRecord:
-        """Change keys of a session's registry entry and the time of its last use; gives the entry as it is then.
+        """Update a session's registry entry and its last-used time; return the new entry.
 
-        A function is called with the entry as it is on the disk, while no other process can change it.
+        A function is called with the current entry, under the lock.
         """
         return self.update_all({session_id: changes})[session_id]
 
     def update_all(self, changes: Mapping[str, Changes]) -> dict[str, SessionRecord]:
-        """Do that for several sessions, and write the registry once."""
+        """Update several sessions in one write of the registry."""
         with writing(self.folder):
             registry = self.refuse_newer_registry()
             entries, new = registry.entries, {}
@@ -162,7 +161,7 @@ class SessionStore:
             return {each: SessionRecord.from_json(each, entries.get(each, {})) for each in changes}
 
     def delete(self, session_id: str) -> bool:
-        """Remove a session, its transcript and its entry; False when there is no such session."""
+        """Delete a session's transcript and entry; return False if there is no such session."""
         with writing(self.folder):
             registry = self.refuse_newer_registry()
             self._refuse_elsewhere(session_id)
@@ -174,12 +173,12 @@ class SessionStore:
                     return False
             except OSError as error:
                 raise SessionError(f"{path} could not be deleted ({error.strerror or error}).") from None
-            # Written also where there was no entry: this is what makes the deletion itself durable.
+            # Even if there was no entry: writing fsyncs the folder, which makes the unlink durable.
             self._write(registry.changed({session_id: None}))
             return True
 
     def locked(self) -> AbstractContextManager[None]:
-        """The lock that all writing takes, for work of several steps."""
+        """Return the lock that all writes take, for multi-step operations."""
         return writing(self.folder)
 
     def _ensure_transcript(self, session_id: str, header: bytes | None = None, lines: Sequence[bytes] = ()) -> None:
@@ -192,29 +191,29 @@ class SessionStore:
             self._tidy()
             write_file(path, b"".join([first, *lines]), mode=0o600)
         except OSError as error:
-            raise SessionError(f"{path} could not be made ({error.strerror or error}).") from None
+            raise SessionError(f"{path} could not be created ({error.strerror or error}).") from None
 
     def _refuse_elsewhere(self, session_id: str) -> None:
         if self.held_in is not None:
             self.held_in.refuse_others(self.path_of(session_id), session_id)
 
     def _tidy(self) -> None:
-        """Delete what writers left behind that were killed; once, since each look goes through the whole folder."""
+        """Delete temporary files of killed writers; only once, as it scans the whole folder."""
         if not self._tidied:
             for path in self.folder.glob(".*.tmp"):
                 path.unlink(missing_ok=True)
             self._tidied = True
 
     def refuse_newer_registry(self) -> Registry:
-        """The registry as it is now; a SessionError for one of the future, before anything is written that needs it."""
+        """Read the registry. Raises SessionError if a newer program wrote it, before anything else is written."""
         registry = read_registry(self.folder)
         if registry.is_newer:
-            write_registry(registry)  # says why not
+            write_registry(registry)  # raises, with the reason
         return registry
 
     def _write(self, registry: Registry) -> Registry:
         if registry.fault is not None:
-            _log.warning("%s; it is kept beside a new one", registry.fault)
+            _log.warning("%s; it is set aside and a new one is written", registry.fault)
         with contextlib.suppress(OSError):
             self._tidy()
         write_registry(registry)
@@ -223,33 +222,33 @@ class SessionStore:
     # Reading
 
     def path_of(self, session_id: str) -> Path:
-        """The file with a session's transcript, whether it is there or not."""
+        """Return the path of a session's transcript, which may not exist."""
         path = self.folder / transcript_name(session_id)
         return self._copied(session_id) or path
 
     def _copied(self, session_id: str) -> Path | None:
-        """A file that was copied here from another program and keeps its name, although we would choose another."""
+        """Return a transcript copied from another program under a name that we would not choose."""
         name = f"{session_id}{SUFFIX}"
         if is_plain(session_id) or session_id.startswith(".") or any(character in session_id for character in "/\\:"):
             return None
-        # The second look is for file systems that do not tell Main from main.
+        # Listing the folder rules out a case-insensitive match.
         is_there = os.path.lexists(self.folder / name) and name in {each.name for each in self.folder.iterdir()}
         return self.folder / name if is_there else None
 
     def record(self, session_id: str) -> SessionRecord | None:
-        """What the registry knows of a session."""
+        """Return a session's registry entry."""
         entry = read_registry(self.folder).entries.get(session_id)
         return None if entry is None else SessionRecord.from_json(session_id, entry)
 
     def read(self, session_id: str) -> Transcript:
-        """What was said in a session; a SessionError when there is none of that id."""
+        """Read a session's transcript. Raises SessionError if there is no such session."""
         path = self.path_of(session_id)
         self._refuse_elsewhere(session_id)
         try:
             found = read_transcript(path)
             if found.torn:
-                # Somebody may be writing this very line; with the lock nobody is. Where there can be no lock, on a
-                # medium that is not written, what was read is all there is.
+                # The last line may be mid-write: read again under the lock. On read-only media there is no lock,
+                # and no writer.
                 with contextlib.suppress(SessionError), writing(self.folder):
                     found = read_transcript(path)
         except FileNotFoundError:
@@ -261,15 +260,15 @@ class SessionStore:
         return found
 
     def ids(self) -> list[str]:
-        """The ids of all sessions: those of the registry and those of which there is only a transcript."""
+        """Return all session ids, including those with only a transcript."""
         return sorted(self._places(read_registry(self.folder).entries))
 
     def sessions(
         self, limit: int | None = None, *, only: Callable[[SessionRecord], bool] | None = None
     ) -> list[SessionSummary]:
-        """All sessions, last used first; `only` those whose entry it says yes to, and no more than `limit`.
+        """List sessions, most recently used first; `only` filters by entry.
 
-        Of the transcripts that are not asked for no more than the end is read.
+        Beyond `limit`, only the tail of a transcript is read.
         """
         entries = read_registry(self.folder).entries
         found: list[tuple[int, SessionRecord, Path | None]] = []
@@ -281,7 +280,7 @@ class SessionStore:
         return [summarise(record, path, moment) for moment, record, path in found[:limit]]
 
     def _places(self, known: Iterable[str]) -> dict[str, Path | None]:
-        """All sessions by their ids, with their transcripts, if they have one."""
+        """Return all session ids, with the transcript's path if there is one."""
         found: dict[str, Path | None] = dict.fromkeys(known)
         found |= {self._id_of(path): path for path in self._transcripts()}
         if self.held_in is None:
@@ -294,10 +293,10 @@ class SessionStore:
         return False
 
     def problem(self) -> str | None:
-        """Why the registry cannot be read or written, in one sentence; the transcripts can be read all the same."""
+        """Say why the registry can't be read or written, if so. Transcripts stay readable."""
         registry = read_registry(self.folder)
         if registry.is_newer:
-            return f"{registry.path} was written by a newer memslot and is not changed"
+            return f"{registry.path} was written by a newer memslot and is read-only"
         return registry.fault
 
     def _transcripts(self) -> Iterator[Path]:
@@ -312,10 +311,10 @@ class SessionStore:
                 yield path
 
     def _id_of(self, path: Path) -> str:
-        """The id in the header where it leads to this very file, else the file's name."""
+        """Return the header's id if it maps to this file, else the file's stem."""
         try:
             header = read_header(path)
             found = header.id if header is not None and header.id is not None else path.stem
             return found if self.path_of(found) == path else path.stem
-        except (OSError, SessionError):  # an id that cannot be one
+        except (OSError, SessionError):  # an invalid id
             return path.stem

@@ -18,14 +18,14 @@ from memslot.text import one_line
 
 TITLE_CHARS = 80
 _MESSAGE = re.compile(rb'"type"\s*:\s*"message"')
-_LOOK = 400
-"""Bytes of a line in which its type is looked for: reading whole records would make a list slow."""
+_TYPE_BYTES = 400
+"""Bytes of a line to scan for its type: parsing whole records would make lists slow."""
 _END = 16 * 1024
 
 
 @dataclass(frozen=True)
 class SessionSummary:
-    """A session in a list: what the registry knows, and what a look at the transcript shows."""
+    """A session in a list: registry data plus figures from the transcript."""
 
     record: SessionRecord
     path: Path | None
@@ -40,7 +40,7 @@ class SessionSummary:
         return self.record.id
 
     def to_json(self) -> dict[str, Any]:
-        told: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "id": self.id,
             "title": self.title,
             "messages": self.messages,
@@ -55,18 +55,18 @@ class SessionSummary:
             "compactionCount": self.record.compaction_count,
             "path": str(self.path) if self.path else None,
         }
-        return {**told, **({"problem": self.problem} if self.problem else {})}
+        return {**fields, **({"problem": self.problem} if self.problem else {})}
 
 
 def summarise(record: SessionRecord, path: Path | None, updated_at: int) -> SessionSummary:
-    """Count a transcript's messages; its title is what the user said first."""
+    """Summarise a transcript; the title defaults to the user's first message."""
     count, size, title, problem = 0, 0, record.title, ""
     try:
         if path is not None:
             size = path.stat().st_size
             with path.open("rb") as file:
                 while raw := file.readline(MAX_LINE_BYTES):
-                    if _MESSAGE.search(raw[:_LOOK]):
+                    if _MESSAGE.search(raw[:_TYPE_BYTES]):
                         count += 1
                         title = title or _said_by_user(parse(raw))
     except OSError as error:
@@ -75,7 +75,7 @@ def summarise(record: SessionRecord, path: Path | None, updated_at: int) -> Sess
 
 
 def last_use(record: SessionRecord, path: Path | None) -> int:
-    """When a session was last used: by its entry, or by its last message; else when its file was written."""
+    """Return the last-used time: the later of entry and last message, else the file's mtime."""
     if path is None:
         return record.updated_at
     try:
@@ -85,22 +85,22 @@ def last_use(record: SessionRecord, path: Path | None) -> int:
 
 
 def _last_said(path: Path) -> int | None:
-    """The time of the last whole message, looked for from the end: a long transcript costs no more than a short one."""
+    """Return the time of the last complete message, scanning backwards so that length doesn't matter."""
     with path.open("rb") as file:
         start, data, block = file.seek(0, os.SEEK_END), b"", _END
         while start and len(data) < MAX_LINE_BYTES:
             end, start = start, max(0, start - block)
             file.seek(start)
             data, block = file.read(end - start) + data, block * 4
-            *lines, _ = data.split(b"\n")  # what comes after the last one is torn
+            *lines, _ = data.split(b"\n")  # drop the torn tail
             for raw in reversed(lines[1:] if start else lines):
-                if _MESSAGE.search(raw[:_LOOK]):
+                if _MESSAGE.search(raw[:_TYPE_BYTES]):
                     return _time_of(parse(raw))
     return None
 
 
 def title_of(text: str) -> str:
-    """The beginning of what somebody said, in one line."""
+    """Return the beginning of a message as a one-line title."""
     return one_line(strip_recalled(text), TITLE_CHARS)
 
 

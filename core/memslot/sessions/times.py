@@ -1,4 +1,4 @@
-"""Moments as they stand in files: milliseconds since 1970 in the registry, ISO 8601 in transcripts."""
+"""Timestamps: Unix milliseconds in the registry, ISO 8601 in transcripts."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import time
 from datetime import UTC, datetime
 
 _MILLISECONDS_FROM = 1e11
-"""Epoch numbers from here on are milliseconds: in seconds they would lie past the year 5000."""
+"""Larger epoch numbers are milliseconds: as seconds they would be past the year 5000."""
 LATEST_MS = 253_370_764_800_000
-"""The year 9999; later moments cannot be written."""
+"""The year 9999; later times cannot be formatted."""
 
 
 def now_ms() -> int:
@@ -17,13 +17,13 @@ def now_ms() -> int:
 
 
 def to_iso(moment_ms: int) -> str:
-    """`2026-03-04T09:15:00.000Z`."""
+    """Format as `2026-03-04T09:15:00.000Z`."""
     moment = datetime.fromtimestamp(moment_ms // 1000, UTC).replace(microsecond=moment_ms % 1000 * 1000)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def to_ms(stamp: object) -> int | None:
-    """The moment of an ISO date, or of a number of seconds or milliseconds; no zone means UTC; None for neither."""
+    """Parse an ISO date (UTC if it has no zone) or epoch seconds or milliseconds; None if it is neither."""
     seconds: float
     if isinstance(stamp, str):
         try:

@@ -1,4 +1,4 @@
-"""Transcripts: one file for each conversation, to which lines are added and from which none is ever taken."""
+"""Transcripts: one append-only file per conversation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NO_WAIT = getattr(os, "O_NONBLOCK", 0)
 
 
 class Line(NamedTuple):
-    """A line as it stands in the file; `record` is None where it is no JSON object."""
+    """A raw line; `record` is None if it is not a JSON object."""
 
     number: int
     raw: bytes
@@ -30,7 +30,7 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True)
 class Entry:
-    """A message of a transcript, the line it stands in, and when it was said."""
+    """A message of a transcript, with its line number and time."""
 
     line: int
     id: str | None
@@ -47,7 +47,7 @@ class Entry:
 
 
 class Compacted(NamedTuple):
-    """The last time the conversation was shortened: in which line, to which summary, and what was kept."""
+    """The last compaction: its line, its summary, and the first message kept."""
 
     line: int
     summary: str
@@ -56,7 +56,7 @@ class Compacted(NamedTuple):
 
 @dataclass(frozen=True)
 class Transcript:
-    """What is understood of a transcript. `broken` are the lines that are not, `torn` says the last one is cut off."""
+    """A parsed transcript. `broken` lists unparseable lines; `torn` means the last line is cut off."""
 
     header: Header | None
     entries: tuple[Entry, ...]
@@ -66,12 +66,12 @@ class Transcript:
 
     @property
     def messages(self) -> tuple[Mapping[str, Any], ...]:
-        """All messages, from the first one on."""
+        """All messages, including compacted ones."""
         return tuple(entry.message for entry in self.entries)
 
     @property
     def context(self) -> tuple[Mapping[str, Any], ...]:
-        """What a model is given when the conversation is taken up: the last summary, if any, and what came after."""
+        """The messages to resume with: the last summary, if any, and everything after it."""
         if self.compacted is None:
             return self.messages
         summary = {"role": "user", "content": f"{SUMMARY_LEAD}\n\n{self.compacted.summary}"}
@@ -85,22 +85,22 @@ class Transcript:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What could not be read, in one sentence each."""
+        """What could not be read, one sentence each."""
         said = []
         if self.header is not None and self.header.is_newer:
             said.append(
-                f"was written by a newer program (version {self.header.version}); newer kinds of lines are left out"
+                f"was written by a newer program (version {self.header.version}); unknown line types are ignored"
             )
         if self.broken:
             shown = ", ".join(map(str, self.broken[:5])) + (" …" if len(self.broken) > 5 else "")
-            said.append(f"has {len(self.broken)} line(s) that cannot be read: {shown}")
+            said.append(f"has {len(self.broken)} unreadable line(s): {shown}")
         if self.torn:
-            said.append("ends in the middle of a line, which is left out: its writer was stopped")
+            said.append("ends in the middle of a line, which is ignored: its writer was interrupted")
         return tuple(said)
 
 
 def read_jsonl(source: Path | BinaryIO) -> Iterator[Line]:
-    """All lines of a file: number, bytes, and record; an overlong one comes without its content. Raises OSError."""
+    """Yield a file's lines; overlong ones without their content. Raises OSError."""
     if isinstance(source, Path):
         with _open(source) as file:
             yield from read_jsonl(file)
@@ -118,7 +118,7 @@ def read_jsonl(source: Path | BinaryIO) -> Iterator[Line]:
 
 
 def read_transcript(path: Path) -> Transcript:
-    """The messages of a file; whatever else stands in it is passed over. Raises OSError."""
+    """Read a transcript; unknown line types are ignored. Raises OSError."""
     header: Header | None = None
     entries: list[Entry] = []
     broken: list[int] = []
@@ -148,16 +148,16 @@ def _entry(number: int, record: Mapping[str, Any], message: Mapping[str, Any]) -
 
 
 def read_header(path: Path) -> Header | None:
-    """The header alone. Raises OSError."""
+    """Read only the header. Raises OSError."""
     with _open(path) as file:
         return header_of(parse(file.readline(_BLOCK)))
 
 
 def append_lines(path: Path, session_id: str, lines: Sequence[bytes]) -> None:
-    """Add whole lines at the end, durably; call it only with the lock.
+    """Append whole lines durably. Requires the lock.
 
-    If that fails the file is as it was. A line that an earlier writer left unfinished is ended first, so that it
-    alone is lost. Raises OSError, and a SessionError where the file is not ours to write.
+    On failure the file is unchanged. A torn last line gets its newline first, so nothing else is lost. Raises OSError,
+    or SessionError if the file is not ours to write.
     """
     descriptor = os.open(path, os.O_RDWR | os.O_APPEND | _NO_WAIT | _FLAGS)
     with os.fdopen(descriptor, "r+b", buffering=0) as file:
@@ -172,17 +172,17 @@ def append_lines(path: Path, session_id: str, lines: Sequence[bytes]) -> None:
 
 def _refuse_to_write(path: Path, session_id: str, header: Header | None) -> None:
     if header is None:
-        return  # somebody's own file, without a first line of this kind
+        return  # a foreign file without a header
     if header.is_newer:
         raise SessionError(
             f"{path} was written by a newer program (version {header.version}, this one knows {VERSION}) and is "
-            "left as it is; upgrade memslot, or begin another session."
+            "left unchanged; upgrade memslot, or start another session."
         )
     if header.id is not None and header.id != session_id and path.stem != session_id:
         raise SessionError(f"{path} is the transcript of another session, {header.id!r}; choose another id.")
 
 
 def _open(path: Path) -> BinaryIO:
-    """No link is followed and no pipe waited for: the folder holds files that a program may not have put there."""
+    """Open without following links or blocking on pipes: the folder may contain anything."""
     descriptor = os.open(path, os.O_RDONLY | _NO_WAIT | _FLAGS)
     return os.fdopen(descriptor, "rb")

@@ -1,4 +1,4 @@
-"""Which conversations belong to a workspace: those that were held in it."""
+"""The conversations that belong to a workspace."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from memslot.sessions.transcript import read_header
 
 @dataclass(frozen=True)
 class WorkspaceSessions:
-    """An agent's transcripts lie in one folder, whatever workspace they are about; this is one workspace's share.
+    """One workspace's share of an agent's transcripts, which all live in one folder.
 
-    `workspace` is its real path, `unmarked` that of the workspace to which transcripts belong that name none.
+    `workspace` is its real path; `unmarked` is the workspace that owns transcripts without a recorded one.
     """
 
     workspace: str
@@ -25,11 +25,11 @@ class WorkspaceSessions:
         return cls(real_path(workspace), real_path(places.unmarked_workspace(agent_id)))
 
     def has(self, transcript: Path) -> bool:
-        """Whether a conversation was held here. Raises OSError."""
+        """Whether a conversation belongs to this workspace. Raises OSError."""
         return self._held_in(transcript) == self.workspace
 
     def refuse_others(self, transcript: Path, session_id: str) -> None:
-        """Raise a SessionError for a transcript of another workspace: what was said there isn't for the agent here."""
+        """Raise SessionError for a transcript of another workspace, which must not leak into this one."""
         try:
             held = self._held_in(transcript)
         except FileNotFoundError:
@@ -38,7 +38,7 @@ class WorkspaceSessions:
             raise SessionError(f"{transcript} cannot be read ({error.strerror or error}).") from None
         if held != self.workspace:
             raise SessionError(
-                f"Session {session_id!r} was held in the workspace {held}, not in {self.workspace}; choose another id."
+                f"Session {session_id!r} belongs to the workspace {held}, not to {self.workspace}; choose another id."
             )
 
     def _held_in(self, transcript: Path) -> str:

@@ -1,4 +1,4 @@
-"""Files on disk: the atomic writer, locks between processes, private folders.
+"""Files on disk: atomic writes, inter-process locks, private folders.
 
 Imports nothing of memslot but `memslot.errors`.
 """

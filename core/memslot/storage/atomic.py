@@ -1,14 +1,13 @@
-"""Replace a file in one step: after a crash at any moment it holds the old content or the new, never a part.
+"""Atomic file replacement: after a crash, a file has either its old or its new content, never a part.
 
 Rules for every file that memslot writes:
 
 - The content goes to a temporary file in the same folder (random name, O_EXCL, mode 0600), which is fsynced and
   renamed; then the folder is fsynced. A failed write leaves the old file and no temporary one.
-- A new file has mode 0600. A replaced one keeps its mode and group, and its owner where root writes. A file that its
-  owner made read-only is not replaced.
-- A symbolic link is never written through: the new file takes its place. With `follow_links` (a person's own config
-  file, kept in a dotfiles folder) the link stays and its target is replaced, if the link belongs to this user or to
-  the owner of its folder.
+- A new file has mode 0600. A replaced one keeps its mode and group, and its owner if root writes. A read-only file is
+  not replaced.
+- Symlinks are not followed: the new file replaces the link. With `follow_links` (a config file linked from a dotfiles
+  folder), the link stays and its target is replaced, if the link belongs to this user or to its folder's owner.
 - Temporary files of killed processes are removed by a later writer in that folder.
 """
 
@@ -28,20 +27,20 @@ from memslot.errors import FileChangedError
 from memslot.storage.folder import sync_folder
 
 FileStamp = tuple[int, int, int]
-"""Inode, size and modification time: tells whether a file is still the one that was read."""
+"""Inode, size and mtime, to detect whether a file changed since it was read."""
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL
 for _flag in ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY"):
     _CREATE |= getattr(os, _flag, 0)
 _SUFFIX = ".memslot.tmp"
 _TEMPORARY = re.compile(r"\..*\.[0-9a-f]{12}" + re.escape(_SUFFIX))
 _NAME_BYTES = 180
-"""Of the file's name in the temporary one's, which may have 255 bytes."""
+"""Bytes of the file's name kept in the temporary name, which is limited to 255."""
 _ABANDONED_SECONDS = 600.0
 _swept: dict[str, float] = {}
 
 
 def file_stamp(path: Path) -> FileStamp | None:
-    """What a file is known by now; None where there is none. Links are not followed."""
+    """Return the file's current stamp, or None if it doesn't exist. Does not follow links."""
     try:
         status = os.lstat(path)
     except FileNotFoundError:
@@ -60,14 +59,14 @@ def atomic_file(
     mtime_ns: int | None = None,
     durable: bool = True,
 ) -> Iterator[BinaryIO]:
-    """Open a file for writing that takes its name when the block ends without an error.
+    """Open a temporary file that atomically replaces `path` when the block ends without an error.
 
-    `mode` is forced; without it an existing file's mode is kept. With `overwrite=False` an existing file raises
-    FileExistsError. `expected` is the stamp of the file that was read (None: there was none); if another has taken its
-    place, FileChangedError is raised. `durable=False` skips fsync, for caches. The file's `name` is its temporary path,
-    for a library that writes to paths only. Raises OSError; then nothing changed.
+    `mode` is forced; without it, an existing file keeps its mode. With `overwrite=False`, an existing file raises
+    FileExistsError. `expected` is the stamp of the file as read (None: it didn't exist); if it has changed since,
+    FileChangedError is raised. `durable=False` skips fsync, for caches. The file object's `name` is the temporary path,
+    for libraries that only write to paths. On OSError nothing has changed.
     """
-    target = _followed(Path(path)) if follow_links else Path(path)
+    target = _resolve_link(Path(path)) if follow_links else Path(path)
     before = _replaceable(target, forced=mode is not None)
     _sweep(target.parent)
     name = target.name.encode("utf-8", "surrogateescape")[:_NAME_BYTES].decode("utf-8", "ignore")
@@ -77,7 +76,7 @@ def atomic_file(
         with out:
             yield out
             out.flush()
-            _make_alike(out.fileno(), before, mode)
+            _copy_metadata(out.fileno(), before, mode)
             if durable:
                 os.fsync(out.fileno())
         if mtime_ns is not None:
@@ -110,7 +109,7 @@ def write_file(
     mtime_ns: int | None = None,
     durable: bool = True,
 ) -> None:
-    """Replace a file's content in one step; text is written as UTF-8. The options are those of `atomic_file`."""
+    """Atomically replace a file's content; text is written as UTF-8. Takes the options of `atomic_file`."""
     payload = data.encode("utf-8") if isinstance(data, str) else data
     with atomic_file(
         path,
@@ -125,7 +124,7 @@ def write_file(
 
 
 def append_durably(descriptor: int, data: bytes) -> None:
-    """Append to an open file and fsync it; if that fails, cut the file back to what it was. Call it with a lock."""
+    """Append to an open file and fsync it; on failure, truncate it back. Requires a lock."""
     size = os.lseek(descriptor, 0, os.SEEK_END)
     rest = memoryview(data)
     try:
@@ -142,8 +141,8 @@ def _create(path: str, _flags: int) -> int:
     return os.open(path, _CREATE, 0o600)
 
 
-def _followed(path: Path) -> Path:
-    """Where a person's link leads; a link that somebody else put there is refused."""
+def _resolve_link(path: Path) -> Path:
+    """Resolve a user's symlink; raise if another user created it."""
     try:
         link = path.lstat()
     except FileNotFoundError:
@@ -151,7 +150,7 @@ def _followed(path: Path) -> Path:
     if not stat.S_ISLNK(link.st_mode):
         return path
     if hasattr(os, "geteuid") and link.st_uid not in (os.geteuid(), path.parent.stat().st_uid):
-        raise PermissionError(errno.EPERM, "it is a link of another user", str(path))
+        raise PermissionError(errno.EPERM, "it is a symlink of another user", str(path))
     target = Path(os.path.realpath(path))
     if target.is_symlink():
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
@@ -159,7 +158,7 @@ def _followed(path: Path) -> Path:
 
 
 def _replaceable(target: Path, *, forced: bool) -> os.stat_result | None:
-    """The file that will be replaced, if any; raises OSError where it is not ours to replace."""
+    """Return the stat of the file to replace, if any. Raises OSError if it must not be replaced."""
     try:
         status = target.lstat()
     except FileNotFoundError:
@@ -170,12 +169,12 @@ def _replaceable(target: Path, *, forced: bool) -> os.stat_result | None:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
     if not stat.S_ISREG(status.st_mode):
         raise OSError(errno.EINVAL, "it is not a regular file", str(target))
-    if not forced and not status.st_mode & 0o222:  # a rename would not ask
+    if not forced and not status.st_mode & 0o222:  # rename ignores the file's mode
         raise PermissionError(errno.EACCES, "it is read-only", str(target))
     return status
 
 
-def _make_alike(descriptor: int, before: os.stat_result | None, mode: int | None) -> None:
+def _copy_metadata(descriptor: int, before: os.stat_result | None, mode: int | None) -> None:
     if not hasattr(os, "fchmod"):
         return
     if before is not None:
@@ -191,7 +190,7 @@ def _make_alike(descriptor: int, before: os.stat_result | None, mode: int | None
 
 
 def _link(temporary: Path, target: Path) -> None:
-    """Give the file its name unless that is taken."""
+    """Move the file to its name unless that exists."""
     try:
         target.hardlink_to(temporary)
     except FileExistsError:
@@ -203,7 +202,7 @@ def _link(temporary: Path, target: Path) -> None:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove temporary files of killed writers; each folder is listed once in ten minutes at most."""
+    """Remove temporary files of killed writers; scans a folder at most once per ten minutes."""
     key, now = str(folder), time.monotonic()
     if now - _swept.get(key, -_ABANDONED_SECONDS) < _ABANDONED_SECONDS:
         return

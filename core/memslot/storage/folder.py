@@ -1,4 +1,4 @@
-"""Folders that only their owner can read."""
+"""Owner-only folders."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ def make_private_dir(path: Path) -> Path:
         missing.append(folder)
         folder = folder.parent
     for each in reversed(missing):
-        # Path.mkdir(parents=True) gives only the last folder the mode asked for.
+        # Path.mkdir(parents=True) applies the mode to the last folder only.
         each.mkdir(mode=0o700, exist_ok=True)
         sync_folder(each.parent)
-    Path(path).mkdir(exist_ok=True)  # raises FileExistsError where a file is in the way
+    Path(path).mkdir(exist_ok=True)  # raises FileExistsError if it is a file
     return path
 
 
 def sync_folder(folder: Path) -> None:
-    """Flush a folder's entries (new names, renames) to disk, where the file system can."""
+    """Fsync a folder's entries (new names, renames), if the file system supports it."""
     if not hasattr(os, "O_DIRECTORY"):
         return
     try:

@@ -1,9 +1,9 @@
-"""Locks between processes and threads. The system releases them when a process dies, however it dies.
+"""Locks between processes and threads. The OS releases them when a process dies.
 
-A note is locked through its folder: `flock` on the folder itself, which every path to it leads to. So writers agree
-whatever their home, user, container or spelling of the path, and nothing is left beside the notes. Windows cannot
-lock a folder, and on a network file system such a lock holds on one machine only: there the folder gets a lock file,
-`.memslot.lock`, which is taken as well wherever one is found.
+A note is locked through its folder, with `flock` on the folder itself. So all writers share the lock, whatever their
+home, user, container or spelling of the path, and no lock file litters the notes. Windows can't lock a folder, and on
+a network file system `flock` may hold on one machine only: there the folder also gets a lock file, `.memslot.lock`,
+which is honoured wherever it exists.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _UNSUPPORTED = {errno.EBADF, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errn
 def file_lock(
     lock_file: Path, *, seconds: float = 10.0, what: object = None, cancelled: Callable[[], bool] | None = None
 ) -> Iterator[None]:
-    """Hold a lock file, which is left there. A FileBusyError names `what` it guards when it is not free in time.
+    """Hold a lock file, which is not deleted afterwards.
 
-    Raises OSError where the file cannot be made.
+    Raises FileBusyError, naming `what` it guards, if it is not free in time, and OSError if it can't be created.
     """
     release = _take_file(lock_file, 0o600, _Wait(lock_file if what is None else what, seconds, cancelled))
     try:
@@ -41,10 +41,10 @@ def file_lock(
 
 @contextlib.contextmanager
 def note_lock(*notes: Path, seconds: float = 10.0) -> Iterator[None]:
-    """Be the only one who changes these notes, among all programs that use this function.
+    """Lock these notes against all other users of this function.
 
-    Missing folders are made. Notes of one folder share a lock, and it is not reentrant: name all notes in one call.
-    Raises a FileBusyError when another has the lock for `seconds`, and OSError where a folder cannot be used.
+    Creates missing folders. Notes in one folder share a lock that is not reentrant: pass all notes in one call. Raises
+    FileBusyError if the lock is not free within `seconds`, and OSError if a folder is unusable.
     """
     wait = _Wait(notes[0], seconds)
     with contextlib.ExitStack() as held:
@@ -53,7 +53,7 @@ def note_lock(*notes: Path, seconds: float = 10.0) -> Iterator[None]:
 
 
 class _Wait:
-    """Tries something again and again until the time is over."""
+    """Retries an attempt until a deadline."""
 
     def __init__(self, what: object, seconds: float, cancelled: Callable[[], bool] | None = None) -> None:
         self._what, self._seconds, self._cancelled = what, seconds, cancelled
@@ -65,11 +65,11 @@ class _Wait:
                 raise FileBusyError(
                     f"{self._what} is being changed by another process (waited {self._seconds:g} s); try again."
                 )
-            time.sleep(_POLL_SECONDS * (0.5 + time.monotonic_ns() % 1009 / 1009))  # no two poll in step
+            time.sleep(_POLL_SECONDS * (0.5 + time.monotonic_ns() % 1009 / 1009))  # jitter
 
 
 def _take_folders(folders: set[Path], held: contextlib.ExitStack, wait: _Wait) -> bool:
-    """Lock each folder once, always in the same order; False when one was removed or replaced meanwhile."""
+    """Lock each folder once, in a fixed order to avoid deadlocks; False if one was removed or replaced meanwhile."""
     known: set[tuple[int, int]] = set()
     try:
         for identity, folder in sorted((_identity(make_private_dir(folder)), folder) for folder in folders):
@@ -95,13 +95,13 @@ def _take_folder(folder: Path, wait: _Wait) -> Callable[[], None]:
         is_locked = _flock(folder, held, wait)
         lock_file = folder / NOTE_LOCK_NAME
         if not is_locked or lock_file.exists() or _is_on_network(folder):
-            mode = folder.stat().st_mode & 0o666 | 0o600  # who may write the folder may lock it
+            mode = folder.stat().st_mode & 0o666 | 0o600  # whoever can write the folder can lock it
             held.callback(_take_file(lock_file, mode, wait))
         return held.pop_all().close
 
 
 def _flock(folder: Path, held: contextlib.ExitStack, wait: _Wait) -> bool:
-    """Lock the folder itself; False where the system cannot."""
+    """Lock the folder itself; False if the OS can't."""
     try:
         import fcntl
     except ImportError:  # Windows
@@ -122,7 +122,7 @@ def _flock(folder: Path, held: contextlib.ExitStack, wait: _Wait) -> bool:
         if error.errno in _UNSUPPORTED:
             return False
         raise
-    # Closing is not enough: a child that was forked meanwhile has the descriptor, too.
+    # Closing is not enough: a child forked meanwhile has inherited the descriptor.
     held.callback(fcntl.flock, descriptor, fcntl.LOCK_UN)
     return True
 
@@ -144,7 +144,7 @@ def _take_file(lock_file: Path, mode: int, wait: _Wait) -> Callable[[], None]:
 
 
 def _is_on_network(folder: Path) -> bool:
-    """Whether Linux mounted the folder's file system from elsewhere."""
+    """Whether the folder is on a network mount (Linux only)."""
     device = folder.stat().st_dev
     wanted = f"{os.major(device)}:{os.minor(device)}" if hasattr(os, "major") else ""
     try:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from memslot.testing.providers import HashingProvider as HashingProvider
     from memslot.testing.providers import NaNProvider as NaNProvider
     from memslot.testing.providers import WrongDimsProvider as WrongDimsProvider
+    from memslot.testing.stack import StackContract as StackContract
     from memslot.testing.tool import ToolContract as ToolContract
 
 # Lazy, because pytest imports this package in every run of everybody who has memslot installed.
@@ -40,6 +41,7 @@ _HOME_OF = {
     "InlinePlugin": "hosts",
     "MemoryContract": "memory",
     "NaNProvider": "providers",
+    "StackContract": "stack",
     "ToolContract": "tool",
     "WrongDimsProvider": "providers",
 }

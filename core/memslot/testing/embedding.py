@@ -67,6 +67,14 @@ class EmbeddingProviderContract:
             assert not isinstance(value, bool), f"{name} must be a whole number, not {value!r}"
             assert value > 0, f"{name} must be positive, not {value}"
 
+    def test_its_limits_of_a_batch_are_whole_numbers(self) -> None:
+        """The host would ignore others, and use its own."""
+        provider = self.make_provider()
+        for name in ("max_batch_items", "max_batch_tokens"):
+            value = getattr(provider, name, 1)
+            assert isinstance(value, int), f"{name} must be a whole number, not {value!r}"
+            assert value > 0, f"{name} must be positive, not {value}"
+
     # What it gives
 
     def test_vectors_have_dims_finite_numbers(self) -> None:

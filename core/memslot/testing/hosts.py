@@ -54,15 +54,17 @@ class HostOpener:
     ) -> Host:
         """A host that runs these plugins and no others; all that are installed if none is named.
 
-        A memory plugin among them gets the memory slot, unless `config` says otherwise. With `strict`
-        a plugin that does not run, or whose hook fails, raises a PluginError instead of becoming a diagnostic.
+        Memory plugins among them get the memory slot, in the order of their names here, unless `config` says
+        otherwise. With `strict` a plugin that does not run, or whose hook fails, raises a PluginError instead of
+        becoming a diagnostic.
         """
-        folders = [self._folder_of(plugin) for plugin in plugins if not isinstance(plugin, str)]
-        wanted = _wanted([plugin for plugin in plugins if isinstance(plugin, str)], folders)
-        settings: dict[str, Any] = {"plugins": {"load": {"paths": [str(folder) for folder in folders]}}}
-        for plugin in wanted:
-            if plugin.kind == "memory":
-                settings["plugins"]["slots"] = {"memory": plugin.id}
+        places = [plugin if isinstance(plugin, str) else self._folder_of(plugin) for plugin in plugins]
+        wanted = _wanted(places)
+        folders = [str(place) for place in places if isinstance(place, Path)]
+        settings: dict[str, Any] = {"plugins": {"load": {"paths": folders}}}
+        memories = [plugin.id for plugin in wanted if plugin.kind == "memory"]
+        if memories:
+            settings["plugins"]["slots"] = {"memory": memories[0] if len(memories) == 1 else memories}
         variables = {name: value for name, value in os.environ.items() if not name.startswith("MEMSLOT_")}
         if strict:
             variables["MEMSLOT_STRICT_PLUGINS"] = "1"
@@ -108,17 +110,27 @@ class HostOpener:
         self.close()
 
 
-def _wanted(ids: list[str], folders: list[Path]) -> list[PluginInfo]:
-    """The records of the plugins a test named; raises a PluginError for one that is not there."""
+def _wanted(places: list[str | Path]) -> list[PluginInfo]:
+    """The records of the plugins a test named, in its order; raises a PluginError for one that is not there."""
+    folders = [place for place in places if isinstance(place, Path)]
     found = [plugin for plugin in discover(folders).plugins if plugin.overridden_by is None]
     installed = {plugin.id: plugin for plugin in found if plugin.origin == "installed"}
-    missing = [plugin_id for plugin_id in ids if plugin_id not in installed]
+    missing = [place for place in places if isinstance(place, str) and place not in installed]
     if missing:
         raise PluginError(
             f'no plugin "{missing[0]}" is installed here; the installed ones are: '
             f"{', '.join(sorted(installed)) or 'none'}; install yours with: pip install -e ."
         )
-    return [plugin for plugin in found if plugin.origin == "folder"] + [installed[plugin_id] for plugin_id in ids]
+    wanted: list[PluginInfo] = []
+    for place in places:
+        if isinstance(place, str):
+            wanted.append(installed[place])
+        else:  # the folder of a package, or one that holds packages
+            inside = [
+                plugin for plugin in found if plugin.origin == "folder" and Path(plugin.root).is_relative_to(place)
+            ]
+            wanted += [plugin for plugin in inside if plugin not in wanted]
+    return wanted
 
 
 def _refuse_idle(host: Host, wanted: list[PluginInfo]) -> None:

@@ -16,17 +16,24 @@ from memslot.errors import MemslotError
 from memslot.events import Session
 from memslot.memory.capabilities import (
     CAPABILITIES,
+    CanAudit,
     CanForget,
     CanKeepFiles,
     CanList,
+    CanMap,
     CanRead,
     CanRefresh,
     CanRemember,
+    CanUndo,
+    CanUpdate,
     MemoryFiles,
+    MemoryFinding,
     MemoryItem,
     MemoryPage,
+    MemoryPoint,
     MemoryReceipt,
     MemoryText,
+    MemoryVersion,
     capabilities_of,
 )
 from memslot.memory.contract import Memory
@@ -45,6 +52,14 @@ _TESTS = {
     "list": ("test_everything_is_listed_once_in_pages", "test_an_empty_memory_lists_nothing"),
     "remember": ("test_a_remembered_text_is_found_after_a_restart", "test_an_empty_text_is_not_remembered"),
     "forget": ("test_a_forgotten_item_is_gone_for_good", "test_forgetting_what_is_not_there_says_so"),
+    "update": (
+        "test_an_updated_item_is_found_by_its_new_text",
+        "test_an_update_of_something_else_than_was_seen_is_refused",
+        "test_updating_what_is_not_there_is_refused",
+    ),
+    "undo": ("test_an_earlier_version_can_be_restored", "test_an_unknown_version_is_refused"),
+    "audit": ("test_an_audit_changes_nothing",),
+    "map": ("test_points_are_pieces_of_items_with_vectors_of_one_length", "test_an_empty_memory_has_no_points"),
     "files": (
         "test_note_files_have_their_place",
         "test_a_note_file_is_found_by_its_path",
@@ -61,7 +76,7 @@ class MemoryCapabilityTests:
     """Declare in `capabilities` what the memory can do beyond searching; the tests of the rest are left out."""
 
     capabilities: tuple[str, ...] = ()
-    """Any of "refresh", "read", "list", "remember", "forget" and "files"."""
+    """Any of "refresh", "read", "list", "remember", "forget", "update", "undo", "audit", "map" and "files"."""
     soon_seconds: float = 60.0
     """How long the memory may take to index a file that it heard of."""
 
@@ -215,6 +230,92 @@ class MemoryCapabilityTests:
                 check_clear(error)
         for question, fact in FACTS.items():
             assert finds(memory, question, fact), f"{fact!r} is gone though nobody forgot it"
+
+    # CanUpdate
+
+    def test_an_updated_item_is_found_by_its_new_text(self, tmp_path: Path) -> None:
+        memory = self._full(tmp_path)
+        question, fact = next(iter(FACTS.items()))
+        path = next(hit.path for hit in search(memory, question).hits if fact in hit.snippet)
+        before = _as(CanRead, memory).read(path, max_lines=1000).text
+        after = before.replace(fact, _NOTE)
+        receipt = _as(CanUpdate, memory).update(path, after, expected=before)
+        assert isinstance(receipt, MemoryReceipt), f"update gave a {type(receipt).__name__}"
+        memory.close()
+        again = self.make_memory(tmp_path, "main")
+        if isinstance(again, CanRefresh):
+            again.refresh()
+        assert _as(CanRead, again).read(receipt.path, max_lines=1000).text.strip() == after.strip()
+        assert finds(again, _NOTE, _NOTE), "the new text is not found after a restart"
+        assert not finds(again, question, fact), "the text that was replaced is still found"
+
+    def test_an_update_of_something_else_than_was_seen_is_refused(self, tmp_path: Path) -> None:
+        memory = self._full(tmp_path)
+        question, fact = next(iter(FACTS.items()))
+        path = next(hit.path for hit in search(memory, question).hits if fact in hit.snippet)
+        with pytest.raises((MemslotError, ValueError)) as caught:
+            _as(CanUpdate, memory).update(path, _NOTE, expected="something else")
+        check_clear(caught.value)
+        assert finds(memory, question, fact), "a refused update changed the item"
+
+    def test_updating_what_is_not_there_is_refused(self, tmp_path: Path) -> None:
+        memory = self._full(tmp_path)
+        for path in ("no-such-item", *_OUTSIDE):
+            with pytest.raises((MemslotError, ValueError)) as caught:
+                _as(CanUpdate, memory).update(path, _NOTE)
+            check_clear(caught.value)
+        assert not finds(memory, _NOTE, _NOTE)
+
+    # CanUndo
+
+    def test_an_earlier_version_can_be_restored(self, tmp_path: Path) -> None:
+        memory = self._full(tmp_path)
+        undo = _as(CanUndo, memory)
+        before = undo.versions()[0]
+        assert isinstance(before, MemoryVersion), f"versions gave a {type(before).__name__}"
+        self.remember(memory, _NOTE)
+        assert finds(memory, _NOTE, _NOTE)
+        undo.restore(before.id)
+        assert not finds(memory, _NOTE, _NOTE), "what was remembered after the restored version is still there"
+        for question, fact in FACTS.items():
+            assert finds(memory, question, fact), f"{fact!r} was remembered before the restored version, and is gone"
+        moments = [version.at for version in undo.versions()]
+        assert moments == sorted(moments, reverse=True), "versions are not in order, the newest first"
+
+    def test_an_unknown_version_is_refused(self, tmp_path: Path) -> None:
+        memory = self._full(tmp_path)
+        for version in ("no-such-version", "999999"):
+            with pytest.raises((MemslotError, ValueError)) as caught:
+                _as(CanUndo, memory).restore(version)
+            check_clear(caught.value)
+
+    # CanAudit
+
+    def test_an_audit_changes_nothing(self, tmp_path: Path) -> None:
+        memory = self._full(tmp_path)
+        for finding in _as(CanAudit, memory).audit():
+            assert isinstance(finding, MemoryFinding), f"audit gave a {type(finding).__name__}"
+            assert finding.kind, "a finding has no kind"
+            assert finding.action, "a finding says nothing of what to do"
+        for question, fact in FACTS.items():
+            assert finds(memory, question, fact)
+
+    # CanMap
+
+    def test_points_are_pieces_of_items_with_vectors_of_one_length(self, tmp_path: Path) -> None:
+        memory = self._full(tmp_path)
+        if isinstance(memory, CanRefresh):
+            memory.refresh()
+        points = _as(CanMap, memory).points(limit=2)
+        assert len(points) <= 2, f"asked for at most 2 points, got {len(points)}"
+        for point in points:
+            assert isinstance(point, MemoryPoint), f"points gave a {type(point).__name__}"
+            assert point.path
+            assert any(isinstance(value, float) for value in point.vector), "a vector is a list of numbers"
+        assert len({len(point.vector) for point in points}) <= 1, "vectors of one answer differ in length"
+
+    def test_an_empty_memory_has_no_points(self, tmp_path: Path) -> None:
+        assert not _as(CanMap, self.make_memory(tmp_path, "main")).points()
 
     # CanKeepFiles
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from memslot.testing.hosts import HostOpener
 
 # Shows the values behind a failed assert of the kit, also where memslot is installed in editable mode.
-_CHECKING = ("embedding", "memory", "memory_checks", "memory_faults", "threads", "tool")
+_CHECKING = ("embedding", "memory", "memory_checks", "memory_faults", "stack", "threads", "tool")
 pytest.register_assert_rewrite(*(f"memslot.testing.{name}" for name in _CHECKING))
 
 _SWITCHES = (

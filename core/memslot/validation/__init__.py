@@ -1,1 +1,1 @@
-"""Whether a plugin is right: its files read without running it, then a trial run in a process of its own."""
+"""Plugin validation: static checks of its files, then a trial run in a separate process."""

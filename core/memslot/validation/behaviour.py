@@ -1,4 +1,4 @@
-"""Checks that run the plugin: it loads, its hooks fit, and it registers what its manifest says."""
+"""Checks that run the plugin: it loads, its hooks match the specs, and it registers what its manifest declares."""
 
 from __future__ import annotations
 
@@ -18,40 +18,40 @@ from memslot.validation.report import Check, Report
 
 
 def check_behaviour(plugin_id: str, kind: str, settings: dict[str, Any], home: Path) -> list[Check]:
-    """Load a plugin that the host can find, and look at what it brings."""
+    """Load a plugin through the host and check what it registers."""
     report = Report(plugin_id, "")
     slot = plugin_id if kind == "memory" else "none"
     config = {"plugins": {"entries": {plugin_id: {"config": settings}}, "slots": {"memory": slot}}}
     try:
         with Host.load(config, home=home, env={**os.environ, "MEMSLOT_LOAD_PLUGINS": plugin_id}) as host:
-            _look_at(report, host, plugin_id)
+            _inspect(report, host, plugin_id)
     except MemslotError as error:
         report.bad("load", str(error))
     return report.checks
 
 
-def _look_at(report: Report, host: Host, plugin_id: str) -> None:
+def _inspect(report: Report, host: Host, plugin_id: str) -> None:
     decision = next(d for d in host.activation.decisions if d.plugin.id == plugin_id and d.code != "overridden")
     if plugin_id not in host.plugins:
         why = host.failure(plugin_id) or decision.reason
         hint = "; give settings to try it with: --settings '{…}'" if decision.code == "bad-config" else ""
         report.bad("load", f"{why}{hint}")
         return
-    report.good("load", "its code loads, and its hooks fit")
+    report.good("load", "its code loads, and its hooks match their specs")
     _check_hook_marks(report, decision.plugin)
     _check_registered(report, host, decision.plugin)
     if decision.plugin.kind == "memory" and host.memory_problem is not None:
         report.bad("memory", f"it is of kind memory, but {host.memory_problem}")
     elif decision.plugin.kind == "memory":
-        report.good("memory", "it puts a memory in the slot")
+        report.good("memory", "it registers a memory for the slot")
     for event in host.diagnostics:
-        # What a manifest does not name is reported by the comparison above, in better words.
+        # `_compare` above reports undeclared registrations more clearly.
         if event.plugin == plugin_id and "which its manifest does not name" not in event.message:
             report.bad(event.stage, event.message)
 
 
 def _check_hook_marks(report: Report, plugin: PluginInfo) -> None:
-    """A function with a hook's name but without the mark is never called, which is hard to notice."""
+    """Report functions named like a hook but not marked: they would silently never be called."""
     module, _, attribute = plugin.entry.partition(":")
     holder: Any = sys.modules[module]
     if attribute:
@@ -60,7 +60,7 @@ def _check_hook_marks(report: Report, plugin: PluginInfo) -> None:
     for name in names:
         function = getattr(holder, name, None)
         if inspect.isroutine(function) and not hasattr(function, f"{hookspecs.PROJECT}_impl"):
-            report.bad("hooks", f"{name} is the name of a hook, but it is not marked with @memslot.hookimpl")
+            report.bad("hooks", f"{name} is named like a hook, but is not marked with @memslot.hookimpl")
 
 
 def _check_registered(report: Report, host: Host, plugin: PluginInfo) -> None:

@@ -1,4 +1,4 @@
-"""Checks that need none of the plugin's code: its manifest, its entry point, its files."""
+"""Static checks: the plugin's manifest, entry point and files."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from memslot.validation.target import Target
 
 @dataclass(frozen=True)
 class Loadable:
-    """What a trial needs to know: the entry (`package.module`) to load, and the plugin's kind."""
+    """What a trial run needs: the entry (`package.module`) to load, and the plugin's kind."""
 
     entry: str
     kind: str
 
 
 def check_files(target: Target) -> tuple[Report, Loadable | None]:
-    """A report on the files, and what to load in a trial; nothing where the manifest is broken."""
+    """Check the files; return the report and what to load in a trial, or None if the manifest is broken."""
     report = Report(target.installed_id or target.folder.name, str(target.folder))
     try:
         manifest = read_manifest(target.manifest)
@@ -40,7 +40,7 @@ def check_files(target: Target) -> tuple[Report, Loadable | None]:
 
 
 def _check_entry_point(report: Report, target: Target, manifest: Manifest) -> str:
-    """The entry to load; for an installed plugin its entry point was read by the host already."""
+    """Return the entry to load. For an installed plugin, the host has already read its entry point."""
     name = "entry-point"
     default = manifest.entry or ".".join(_package_path(target.folder))
     if target.project is None:
@@ -56,22 +56,22 @@ def _check_entry_point(report: Report, target: Target, manifest: Manifest) -> st
         return default
     entry = points[manifest.id]
     if manifest.entry is not None and manifest.entry != entry:
-        report.bad(name, f"pyproject.toml says {entry}, the manifest's entry says {manifest.entry}: make them equal")
+        report.bad(name, f"pyproject.toml says {entry}, the manifest's entry says {manifest.entry}; they must match")
     elif not _is_below(entry, target.folder):
-        report.bad(name, f"the entry point {entry} is not in {target.folder}, where its manifest lies")
+        report.bad(name, f"the entry point {entry} is not in {target.folder}, the folder of its manifest")
     else:
         report.good(name, f"the entry point {manifest.id} = {entry} has the manifest's id")
     return entry
 
 
 def _is_below(entry: str, folder: Path) -> bool:
-    """Whether an entry's module is in the package that holds the manifest, where the host looks for it."""
+    """Whether an entry's module is in the package that contains the manifest, where the host looks for it."""
     package = _package_path(folder)
     return entry.partition(":")[0].split(".")[: len(package)] == package
 
 
 def _package_path(folder: Path) -> list[str]:
-    """`src/shop/part` is the package `shop.part` where both have an `__init__.py`."""
+    """Return the package path: `src/shop/part` is `shop.part` if both have an `__init__.py`."""
     names = [folder.name]
     while (folder.parent / "__init__.py").is_file():
         folder = folder.parent
@@ -80,7 +80,7 @@ def _package_path(folder: Path) -> list[str]:
 
 
 def import_root(folder: Path) -> Path:
-    """The folder that must be on Python's path for the package to be found."""
+    """Return the folder that must be on `sys.path` to import the package."""
     return folder.parents[len(_package_path(folder)) - 1]
 
 
@@ -88,9 +88,9 @@ def _check_layout(report: Report, folder: Path) -> None:
     if (folder / "__init__.py").is_file():
         report.good("layout", f"{folder.name} is a package")
     else:
-        report.bad("layout", f"there is no __init__.py beside the manifest in {folder}")
+        report.bad("layout", f"there is no __init__.py next to the manifest in {folder}")
     top = import_root(folder) / _package_path(folder)[0]
     if (top / "py.typed").is_file():
-        report.good("py.typed", "py.typed is there")
+        report.good("py.typed", "py.typed is present")
     else:
-        report.note("py.typed", f"there is no py.typed in {top}; an empty one lets type checkers see your types")
+        report.note("py.typed", f"there is no py.typed in {top}; add an empty one so type checkers see your types")

@@ -1,4 +1,4 @@
-"""What was found out about a plugin."""
+"""Validation reports."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Level = Literal["ok", "note", "problem"]
-"""A note is worth reading and breaks nothing."""
+"""A note is informational; only a problem fails validation."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at. `name` is stable, for scripts; `message` is for people."""
+    """The result of one check. `name` is stable, for scripts; `message` is for humans."""
 
     name: str
     level: Level

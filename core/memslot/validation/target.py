@@ -1,4 +1,4 @@
-"""Finds the plugin that a person means: by a folder they are working in, or by an installed plugin's id."""
+"""Resolves the plugin to validate: a source folder, or an installed plugin's id."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ from memslot.errors import PluginError
 from memslot.plugins.discovery import GROUP, discover
 from memslot.plugins.manifest import MANIFEST_NAME
 
-_NOT_ENTERED = frozenset({"tests", "test", "docs", "examples", "build", "dist", "node_modules", "venv", "__pycache__"})
+_SKIPPED_FOLDERS = frozenset(
+    {"tests", "test", "docs", "examples", "build", "dist", "node_modules", "venv", "__pycache__"}
+)
 _DEPTH = 4
-"""`src/package/part/memslot.plugin.json` is as deep as a manifest lies."""
+"""Deep enough for `src/package/part/memslot.plugin.json`."""
 
 
 @dataclass(frozen=True)
 class Project:
-    """A `pyproject.toml`, as far as it concerns plugins. `fault` says why it could not be read."""
+    """The plugin-related parts of a `pyproject.toml`. `fault` says why it could not be read."""
 
     file: Path
     name: str = ""
@@ -30,7 +32,7 @@ class Project:
 
 @dataclass(frozen=True)
 class Target:
-    """One plugin to check: its manifest, the project around it, or its id where it is installed."""
+    """One plugin to check: its manifest, and its project or its id if it is installed."""
 
     manifest: Path
     project: Project | None
@@ -42,12 +44,12 @@ class Target:
 
 
 def find_targets(named: str) -> list[Target]:
-    """All plugins in a folder, or the installed one of that id. Raises a PluginError where there is none."""
+    """Return all plugins in a folder, or the installed one with that id. Raises PluginError if there is none."""
     path = Path(named).expanduser()
     if path.is_dir():
         found = [Target(manifest, _project_around(manifest)) for manifest in sorted(_manifests(path.resolve()))]
         if not found:
-            raise PluginError(f"there is no {MANIFEST_NAME} in {path}; name the folder of a plugin, or its package")
+            raise PluginError(f"there is no {MANIFEST_NAME} in {path}; pass a plugin's project or package folder")
         return found
     if path.name == MANIFEST_NAME and path.is_file():
         return [Target(path.resolve(), _project_around(path.resolve()))]
@@ -62,7 +64,7 @@ def _installed(plugin_id: str) -> Target:
                 raise PluginError(f"{plugin_id} is installed, but {plugin.problem}")
             return Target(Path(plugin.root) / MANIFEST_NAME, None, plugin_id)
     ids = ", ".join(sorted({plugin.id for plugin in plugins})) or "none"
-    raise PluginError(f'"{plugin_id}" is neither a folder nor an installed plugin; the installed ones are: {ids}')
+    raise PluginError(f'"{plugin_id}" is neither a folder nor an installed plugin; installed plugins: {ids}')
 
 
 def _manifests(folder: Path, depth: int = _DEPTH) -> Iterator[Path]:
@@ -71,7 +73,12 @@ def _manifests(folder: Path, depth: int = _DEPTH) -> Iterator[Path]:
         return
     if depth > 1:
         for sub in folder.iterdir():
-            if sub.is_dir() and not sub.is_symlink() and not sub.name.startswith(".") and sub.name not in _NOT_ENTERED:
+            if (
+                sub.is_dir()
+                and not sub.is_symlink()
+                and not sub.name.startswith(".")
+                and sub.name not in _SKIPPED_FOLDERS
+            ):
                 yield from _manifests(sub, depth - 1)
 
 

@@ -1,6 +1,6 @@
-"""Loads a plugin in a process of its own and says what it did: a plugin under test may crash, hang or exit.
+"""Loads a plugin in a subprocess and reports the result: a plugin under test may crash, hang or exit.
 
-Run as `python -m memslot.validation.trial ORDER ANSWER`, two JSON files. The parent side is `run_trial`.
+The child runs as `python -m memslot.validation.trial ORDER ANSWER`, two JSON files. The parent side is `run_trial`.
 """
 
 from __future__ import annotations
@@ -23,35 +23,35 @@ TIMEOUT_SECONDS = 60.0
 
 
 def run_trial(report: Report, target: Target, plugin: Loadable, settings: dict[str, Any]) -> None:
-    """Add what a trial run shows to a report."""
+    """Run a trial and add its checks to the report."""
     with tempfile.TemporaryDirectory(prefix="memslot-trial-") as name:
         folder = Path(name)
         order: dict[str, Any] = {"id": report.plugin_id, "kind": plugin.kind, "settings": settings, "path": []}
         if target.installed_id is None:
-            _pretend_installed(folder / "site", target, report.plugin_id, plugin.entry)
+            _write_dist_info(folder / "site", target, report.plugin_id, plugin.entry)
             order["path"] = [str(import_root(target.folder)), str(folder / "site")]
         (folder / "order.json").write_text(json.dumps(order), encoding="utf-8")
         arguments = [str(folder / "order.json"), str(folder / "answer.json")]
-        # -P: what lies in the current folder must not be imported in place of the real thing.
+        # -P: modules in the current folder must not shadow real ones.
         command = [sys.executable, "-P", "-m", "memslot.validation.trial", *arguments]
         env = {key: value for key, value in os.environ.items() if not key.startswith("MEMSLOT_")}
         try:
             done = subprocess.run(command, capture_output=True, timeout=TIMEOUT_SECONDS, env=env, check=False)
         except subprocess.TimeoutExpired:
-            report.bad("load", f"loading it did not end within {TIMEOUT_SECONDS:g} s")
+            report.bad("load", f"loading it took longer than {TIMEOUT_SECONDS:g} s")
             return
         try:
             answer = json.loads((folder / "answer.json").read_text(encoding="utf-8"))
         except (OSError, ValueError):
-            said = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
-            report.bad("load", one_line(f"loading it ended Python with {done.returncode}: {' '.join(said)}"))
+            last_line = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
+            report.bad("load", one_line(f"loading it exited with code {done.returncode}: {' '.join(last_line)}"))
             return
     report.checks += [Check(check["name"], check["level"], check["message"]) for check in answer]
 
 
-def _pretend_installed(site: Path, target: Target, plugin_id: str, entry: str) -> None:
-    """Write the metadata that pip would, so that the host finds the plugin as an installed one."""
-    # The project's own name: it then stands before a copy that is installed for real.
+def _write_dist_info(site: Path, target: Target, plugin_id: str, entry: str) -> None:
+    """Write the metadata pip would, so the host discovers the plugin as installed."""
+    # The project's own name, so it takes precedence over an installed copy.
     name = target.project.name if target.project is not None and target.project.name else target.folder.name
     metadata = site / f"{name.replace('-', '_')}-0.dist-info"
     metadata.mkdir(parents=True)
@@ -60,7 +60,7 @@ def _pretend_installed(site: Path, target: Target, plugin_id: str, entry: str) -
 
 
 def main() -> None:
-    """The child's side."""
+    """Run the trial in the child process."""
     order_file, answer_file = (Path(argument) for argument in sys.argv[1:3])
     order = json.loads(order_file.read_text(encoding="utf-8"))
     sys.path[:0] = order["path"]
@@ -73,7 +73,7 @@ def main() -> None:
     checks = check_behaviour(order["id"], order["kind"], order["settings"], home)
     answer = [check.to_json() for check in checks]
     write_file(answer_file, json.dumps(answer), durable=False)
-    # Threads that a plugin started must not keep this process alive.
+    # Threads started by the plugin must not keep this process alive.
     sys.stderr.flush()
     os._exit(0)
 

@@ -14,4 +14,4 @@ class MemoryAnswer:
 
 
 class Refused(Exception):
-    """A command cannot be carried out; the message is for the model."""
+    """A command was refused; the message is for the model."""

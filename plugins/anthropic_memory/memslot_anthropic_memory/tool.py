@@ -1,4 +1,4 @@
-"""Carries out the commands of Anthropic's memory tool on a memory's note files."""
+"""Executes the commands of Anthropic's memory tool on a memory's note files."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ _ATTEMPTS = 5
 class MemoryTool:
     """The note files of a memory, as Claude's memory tool sees them under /memories: `MemoryTool(host.memory)`.
 
-    Threads and processes may share it. It reads and writes notes and nothing else: no path or link leads out. Secrets
-    are redacted in what it shows and writes.
+    Safe across threads and processes. It only reads and writes notes: no path or link leads out. Secrets are redacted
+    in what it shows and writes.
     """
 
     def __init__(self, memory: Memory | CanKeepFiles | None) -> None:
-        """Raises a MemslotError for a memory without note files."""
+        """Raises MemslotError for a memory without note files."""
         if not isinstance(memory, CanKeepFiles):
-            raise MemslotError("the memory tool edits note files, and the memory in the slot keeps none")
+            raise MemslotError("the memory tool edits note files, and the memory in the slot has none")
         self._memory = memory
         files = memory.files()
         self._files = replace(files, root=Path(os.path.realpath(files.root.expanduser())))
 
     def handle(self, command: Mapping[str, Any]) -> MemoryAnswer:
-        """Carry out a command, the `input` of a tool_use block. Never raises for what a model sent."""
+        """Execute a command, the `input` of a tool_use block. Never raises for invalid input from a model."""
         try:
             return MemoryAnswer(self._carry_out(command))
         except Refused as refusal:
@@ -65,14 +65,14 @@ class MemoryTool:
             return self._view(command)
         if name not in COMMANDS:
             raise Refused(f"Error: `command` must be one of {', '.join(COMMANDS)}")
-        for _ in range(_ATTEMPTS):  # the lock keeps out other writers of notes, not a person's editor
+        for _ in range(_ATTEMPTS):  # the lock excludes other note writers, but not an editor
             with contextlib.suppress(FileChangedError):
                 return self._change(name, command) + _redaction_notice(command)
         raise Refused("Error: the note is being changed by another process; try again")
 
     @contextlib.contextmanager
     def _changing(self, *spots: NotePath) -> Iterator[None]:
-        """Lock these notes for a change, then tell the memory of it."""
+        """Lock these notes for a change, then notify the memory."""
         with locked(*spots):
             yield
         self._memory.files_changed(*(spot.file.relative_to(self._files.root).as_posix() for spot in spots))
@@ -257,4 +257,4 @@ def _refuse_other_files(spot: NotePath, suffix: str) -> None:
         names += [name for name in folders if (Path(folder) / name).is_symlink() or name == "node_modules"]
         names += [name for name in (*folders, *files) if name.startswith(".")]
         if names:
-            raise Refused(f"Error: {spot.shown} holds files that are not notes and was not deleted, such as {names[0]}")
+            raise Refused(f"Error: {spot.shown} has files that are not notes and was not deleted, such as {names[0]}")

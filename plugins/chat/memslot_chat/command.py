@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from memslot_chat.turn import Agent
 
 _CANCELLED, _TERMINATED = 130, 143
-"""The exit codes that shells give a process that SIGINT or SIGTERM ended."""
+"""The exit codes of shells for a process ended by SIGINT or SIGTERM."""
 _SOON = 1.5
-_LONGEST_INPUT = 8 * 1024 * 1024
+_MAX_INPUT_BYTES = 8 * 1024 * 1024
 """Bytes; more than any model reads at once."""
 
 
@@ -34,7 +34,7 @@ _LONGEST_INPUT = 8 * 1024 * 1024
 @click.option("--model", help="Model to use (default: agents.defaults.model).")
 @click.option("--base-url", metavar="URL", help="Address of the endpoint (default: agents.defaults.baseUrl).")
 @click.option("--system", metavar="TEXT", help="System prompt in place of memslot's own.")
-@click.option("--chat-type", type=click.Choice(get_args(ChatType)), help="Who listens (default: direct).")
+@click.option("--chat-type", type=click.Choice(get_args(ChatType)), help="Chat type (default: direct).")
 @click.option("--agent", help="Agent to use (default: the default agent).")
 @click.option(
     "--json", "as_json", is_flag=True, help="Print the answer to PROMPT, its tool calls and its usage as JSON."
@@ -89,15 +89,15 @@ class _Options:
 
 
 def _prompt_and_input(prompt: str | None, ctx: click.Context) -> str | None:
-    """What is asked: the prompt, what is piped in, or both; None at a terminal."""
+    """Return the prompt, the piped text, or both; None at a terminal."""
     parts = [prompt] if prompt is not None else []
     if sys.stdin is not None and sys.stdin.isatty():
         if prompt is None:
             return None
-    elif sys.stdin is not None:  # it is None where a program closed it
-        piped = sys.stdin.buffer.read(_LONGEST_INPUT + 1)
-        if len(piped) > _LONGEST_INPUT:
-            raise click.UsageError(f"stdin has more than {_LONGEST_INPUT:,} bytes; send less", ctx)
+    elif sys.stdin is not None:  # None if the parent closed it
+        piped = sys.stdin.buffer.read(_MAX_INPUT_BYTES + 1)
+        if len(piped) > _MAX_INPUT_BYTES:
+            raise click.UsageError(f"stdin has more than {_MAX_INPUT_BYTES:,} bytes; send less", ctx)
         parts.append(piped.decode("utf-8", "replace"))
     asked = "\n\n".join(part.strip() for part in parts if part.strip())
     if not asked:
@@ -136,7 +136,7 @@ def _answer_once(loaded: Host | None, options: _Options, prompt: str, as_json: b
 
     out = sys.stdout
     screen = PlainScreen(None if as_json else out)
-    # stdout belongs to the answer: what plugins print goes to stderr.
+    # stdout is for the answer: plugin output goes to stderr.
     with contextlib.redirect_stdout(sys.stderr), _host(loaded, options, interrupts) as host:
         with _agent(host, options, screen, interrupts) as agent:
             talk = _conversation(host, options, resumes=False)
@@ -146,7 +146,7 @@ def _answer_once(loaded: Host | None, options: _Options, prompt: str, as_json: b
             model = agent.endpoint.service.model
             with contextlib.redirect_stdout(out):
                 print_json({"agent": host.agent_id, "session": talk.id, "model": model, **outcome.to_json()})
-        _close(host, interrupts)  # what plugins do at the end of a run belongs to it
+        _close(host, interrupts)  # let plugins finish their end-of-run work
         for event in host.diagnostics:
             say_warning(str(event))
     if outcome.error is not None:
@@ -156,7 +156,7 @@ def _answer_once(loaded: Host | None, options: _Options, prompt: str, as_json: b
 
 @contextmanager
 def _host(loaded: Host | None, options: _Options, interrupts: Interrupts) -> Iterator[Host]:
-    """The host that the command line loaded, or another agent's."""
+    """Return the host that the command line loaded, or one for another agent."""
     host = loaded
     if host is None or options.agent not in (None, host.agent_id):
         with interrupts.waiting():

@@ -1,4 +1,4 @@
-"""Makes room in a full context window: the model saves notes, then a summary replaces the older turns."""
+"""Compaction of a full context window: the model saves notes, then a summary replaces the older turns."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ class Compactor:
         turn = self._flush.begin(talk.id, tokens, can_write=any(not tool.read_only for tool in tools))
         if turn is None:
             return
-        self._screen.waiting("saving notes before the conversation is shortened")
+        self._screen.waiting("saving notes before the conversation is compacted")
         try:
             answer = self._hold(run, tools, talk, turn, older)
         except EndpointError as error:
             self._flush.take_back(talk.id)
-            self._screen.warn(f"no notes were saved before the conversation was shortened: {error}")
+            self._screen.warn(f"no notes were saved before the conversation was compacted: {error}")
             return
         except BaseException:
             self._flush.take_back(talk.id)
@@ -86,12 +86,11 @@ class Compactor:
     def _hold_with(
         self, run: AgentRun, tools: Sequence[Tool], talk: Conversation, turn: FlushTurn, older: Sequence[Message]
     ) -> str:
-        # One system message at the beginning: some models' templates refuse any other.
-        system = "\n\n".join(part for part in (run.system_prompt, turn.system_prompt) if part)
-        messages: list[Message] = [
-            {"role": "system", "content": system},
-            *for_request([*older, {"role": "user", "content": turn.prompt}], self._endpoint.service.model),
-        ]
+        # All of it at the end: some models' templates refuse a second system message, and a change of the first would
+        # make the provider read the whole conversation anew.
+        system = [{"role": "system", "content": run.system_prompt}] if run.system_prompt else []
+        asked = {"role": "user", "content": f"{turn.system_prompt}\n\n{turn.prompt}"}
+        messages: list[Message] = [*system, *for_request([*older, asked], self._endpoint.service.model)]
         for _ in range(_FLUSH_ROUNDS):
             into = ReplyBuilder([tool.name for tool in tools], call_ids(messages))
             reply = self._counted(talk, self._endpoint.ask(messages, tools=tools, into=into))
@@ -109,7 +108,7 @@ class Compactor:
     # The summary
 
     def compact(self, talk: Conversation, first_id: str, tokens: int, *, keep_little: bool = False) -> bool:
-        """Replace the older turns with a summary; False if there are none. The current turn always stays."""
+        """Replace the older turns with a summary; False if there are none. The current turn is always kept."""
         messages, ids = talk.history()
         had_summary = len(messages) - len(ids)
         kept_from = self._kept_from(messages[had_summary:], ids, first_id, keep_little)
@@ -122,11 +121,11 @@ class Compactor:
         try:
             summary = self._summarise(talk, older)
         except EndpointError as error:
-            self._screen.warn(f"{kept_from} older messages are left out from now on, without a summary: {error}")
+            self._screen.warn(f"{kept_from} older messages were dropped without a summary: {error}")
             before = message_text(messages[0]).partition("\n\n")[2] if had_summary else ""
             summary = f"{before}\n\n{NO_SUMMARY}".strip()
         else:
-            self._screen.note(f"a summary now stands for {kept_from} older messages")
+            self._screen.note(f"a summary now replaces {kept_from} older messages")
         first_kept = ids[kept_from] if kept_from < len(ids) else None
         talk.store.append_compaction(talk.id, summary, first_kept=first_kept, tokens_before=tokens)
         return True
@@ -134,7 +133,7 @@ class Compactor:
     def _kept_from(
         self, messages: Sequence[Message], ids: Sequence[str | None], first_id: str, keep_little: bool
     ) -> int:
-        """Where the kept part begins: this turn, and the turns before it that take little room."""
+        """Return where the kept part starts: the current turn, and earlier ones that take little room."""
         this = ids.index(first_id) if first_id in ids else len(ids)
         kept_from = this
         room = 0 if keep_little else self._flush.room.compact_at // 4
@@ -158,7 +157,7 @@ class Compactor:
             if summary := strip_recalled(reply.text).strip():
                 return summary
             raise EndpointError(f"{self._endpoint.service} returned an empty summary")
-        raise ContextFullError(f"{self._endpoint.service} does not accept even the shortened conversation")
+        raise ContextFullError(f"{self._endpoint.service} rejects even the compacted conversation")
 
     def _counted(self, talk: Conversation, reply: Reply) -> Reply:
         if reply.usage is not None:
@@ -181,7 +180,7 @@ def _told(messages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _shortened(text: str, room: int) -> str:
-    """A text without its middle: its start holds the last summary, its end what is recent."""
+    """Cut the middle out of a text: its start has the last summary, its end the recent turns."""
     if len(text) <= room:
         return text
     head = room // 4

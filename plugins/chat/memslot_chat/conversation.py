@@ -1,4 +1,4 @@
-"""The conversation: written to the session store as it goes, and read again before each turn."""
+"""A conversation, written to the session store as it happens and reread before each turn."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from memslot import ChatType, Host, SessionSummary
 
 CHANNEL, ONCE = "chat", "chat-once"
-"""Channels: a dialogue, or a script's single question, which no dialogue resumes."""
+"""Channels: a dialogue, or a script's one-off question, which no dialogue resumes."""
 
 
 class Conversation:
-    """One session of the store. Several programs may hold it at once, so each turn starts from what is on disk."""
+    """One session of the store. Several processes may share it, so each turn starts from what is on disk."""
 
     def __init__(self, store: SessionStore, session: Session, channel: str = CHANNEL) -> None:
         self.store = store
         self.session = session
         self._channel = channel
         self.measured: tuple[int, int] | None = None
-        """Tokens as the endpoint counted them last, and of how many messages."""
+        """The endpoint's last token count, and the number of messages it covers."""
         self._is_begun = False
 
     @property
@@ -34,13 +34,13 @@ class Conversation:
         return self.session.id
 
     def history(self) -> tuple[list[Message], list[str | None]]:
-        """The messages the model is given, and the ids of those that follow the summary, if there is one."""
+        """Return the model's messages, and the ids of those after the summary, if any."""
         try:
             transcript = self.store.read(self.id)
         except SessionError:
             if self.store.path_of(self.id).exists():
                 raise
-            return [], []  # nothing was said yet
+            return [], []  # no messages yet
         context = list(transcript.context)
         said = len(context) - (transcript.compacted is not None)
         return context, [entry.id for entry in transcript.entries[len(transcript.entries) - said :]]
@@ -81,7 +81,7 @@ def open_conversation(host: Host, session_id: str, chat_type: ChatType | None = 
 def new_conversation(host: Host, chat_type: ChatType | None = None, channel: str = CHANNEL) -> Conversation:
     """A conversation without messages."""
     store = store_of(host)
-    session_id = f"{datetime.now():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"  # to be read, and typed, by a person
+    session_id = f"{datetime.now():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"  # readable and typeable
     return Conversation(store, Session(host.agent_id, session_id, chat_type or "direct"), channel)
 
 
@@ -93,7 +93,7 @@ def last_conversation(host: Host, chat_type: ChatType) -> SessionSummary | None:
 
 
 def meant_session(store: SessionStore, written: str) -> str:
-    """The session with this id or id prefix; what matches none is the id of a new one."""
+    """Return the session with this id or id prefix; without a match, a new one with this id."""
     if not written:
         raise SessionError("A conversation's id cannot be empty; `memslot sessions list` shows all.")
     ids = store.ids()

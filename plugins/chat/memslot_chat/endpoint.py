@@ -1,4 +1,4 @@
-"""The chat endpoint: one request through the openai SDK, its answer as it streams."""
+"""The chat endpoint: requests through the openai SDK, with streamed answers."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
 
 CONNECT_SECONDS = 10.0
 SILENCE_SECONDS = 300.0
-"""A model on a slow machine reads a long conversation for minutes before its first word."""
+"""A model on a slow machine may take minutes to its first token."""
 RETRIES = 2
-_LONGEST_REPLY = 16 * 1024 * 1024
-_MOST_CALLS = 256
+_MAX_REPLY = 16 * 1024 * 1024
+_MAX_CALLS = 256
 _PROXY = (
-    "cannot be asked: the proxy that HTTP_PROXY, HTTPS_PROXY or ALL_PROXY names cannot be used; "
-    "name one that begins with http://, or add this host to NO_PROXY"
+    "cannot be reached: the proxy in HTTP_PROXY, HTTPS_PROXY or ALL_PROXY is unusable; "
+    "use one that starts with http://, or add this host to NO_PROXY"
 )
 
 OnText = Callable[[str], None]
 OnRetry = Callable[[str], None]
-"""Takes why the endpoint is asked again."""
+"""Called with the reason before a retry."""
 
 
 class Endpoint:
-    """One chat endpoint. Every failure is an EndpointError that says what happened and shows no key."""
+    """A chat endpoint. Every failure is an EndpointError with a clear message and no key in it."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Endpoint:
         self._on_retry = on_retry
         self._client: openai.OpenAI | None = None
         self._counts_usage: bool | None = None
-        """Whether it accepts `stream_options`; unknown before the first answer."""
+        """Whether it accepts `stream_options`; None until the first answer."""
 
     def close(self) -> None:
         """Close the connections."""
@@ -69,9 +69,9 @@ class Endpoint:
         on_text: OnText | None = None,
         into: ReplyBuilder | None = None,
     ) -> Reply:
-        """The model's answer to a conversation; `on_text` gets its text as it streams.
+        """Request an answer to a conversation; `on_text` gets its text as it streams.
 
-        `into` keeps what came before a failure or a Ctrl-C. Only requests that failed before their first byte are
+        `into` keeps what arrived before a failure or a Ctrl-C. Only requests that fail before their first byte are
         retried.
         """
         builder = into if into is not None else ReplyBuilder([tool.name for tool in tools])
@@ -83,18 +83,18 @@ class Endpoint:
                 for text in builder.add(chunk):
                     if on_text is not None:
                         on_text(text)
-                if builder.size > _LONGEST_REPLY:
+                if builder.size > _MAX_REPLY:
                     raise self._too_long()
-                if builder.call_count > _MOST_CALLS:
+                if builder.call_count > _MAX_CALLS:
                     raise BrokenReplyError(
-                        f"the model called more than {_MOST_CALLS} tools at once; none was called, ask for less"
+                        f"the model called more than {_MAX_CALLS} tools at once; none was called, ask for less"
                     )
         return builder.reply
 
     # The request
 
     def _open(self, body: Mapping[str, Any]) -> _Stream:
-        """Ask for the token count too; servers that refuse `stream_options` are asked without it."""
+        """Request token counts too; servers that reject `stream_options` are asked again without it."""
         if self._counts_usage is False:
             return self._send(body)
         try:
@@ -111,7 +111,7 @@ class Endpoint:
 
     def _send(self, body: Mapping[str, Any]) -> _Stream:
         client = self._opened_client()
-        # Encoded here because a transcript may hold lone surrogates, which the SDK can't encode.
+        # Encoded here because a transcript may contain lone surrogates, which the SDK can't encode.
         content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
         # The SDK would send every endpoint the organization and project of OPENAI_ORG_ID and OPENAI_PROJECT_ID.
         left_out = ["OpenAI-Organization", "OpenAI-Project", *([] if self.service.key else ["Authorization"])]
@@ -131,9 +131,9 @@ class Endpoint:
             failure = self._transport_failure(error.__cause__ or error, began=False)
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             failure = self._transport_failure(error, began=False)
-        except UnicodeError:  # from looking up a host that cannot be one
-            failure = EndpointError(f"{self.service} cannot be asked: its name is not valid")
-        # Raised here, where the SDK's error is not its context: that one may show a key.
+        except UnicodeError:  # from the lookup of an invalid host name
+            failure = EndpointError(f"{self.service} cannot be reached: its host name is invalid")
+        # Outside the except block: the SDK's error, which may contain a key, must not be chained.
         raise failure
 
     def _opened_client(self) -> openai.OpenAI:
@@ -144,10 +144,10 @@ class Endpoint:
                     trust_env=not self.service.is_local,
                     event_hooks={"response": [self._tell_retry]},
                 )
-            except (ValueError, ImportError):  # which would show the proxy's password
+            except (ValueError, ImportError):  # its message shows the proxy's password
                 raise EndpointError(f"{self.service} {_PROXY}") from None
             self._client = openai.OpenAI(
-                api_key=self.service.key or "none",  # the SDK insists on one
+                api_key=self.service.key or "none",  # the SDK requires one
                 base_url=self.service.base_url,
                 max_retries=RETRIES,
                 http_client=http,
@@ -178,13 +178,13 @@ class Endpoint:
                 is_over = is_over or _has_finish_reason(chunk)
                 yield chunk
         except BrokenReplyError:
-            if not is_over:  # otherwise the answer is whole, and what broke came after it
+            if not is_over:  # else the answer is complete, and the failure came after it
                 raise
         if not is_over and not stream.is_done:
             raise BrokenReplyError(f"{self.service} broke off in the middle of the answer; ask again")
 
     def _received(self, pieces: Iterator[Any]) -> Iterator[Any]:
-        """What the SDK reads; whatever can fail there fails as a BrokenReplyError."""
+        """Yield the SDK's chunks; any parse failure becomes a BrokenReplyError."""
         failure: EndpointError
         while True:
             try:
@@ -203,14 +203,14 @@ class Endpoint:
                 break
             except (ValueError, RecursionError) as error:
                 said = self.service.hide(one_line(str(getattr(error, "doc", "")), 80))
-                failure = BrokenReplyError(f"{self.service} sent what cannot be read as an answer: {said}")
+                failure = BrokenReplyError(f"{self.service} sent a malformed answer: {said}")
                 break
             yield piece
         raise failure
 
     def _checked(self, tree: Any) -> Mapping[str, Any]:
         if not isinstance(tree, Mapping):
-            raise BrokenReplyError(f"{self.service} sent what cannot be read as an answer; ask again")
+            raise BrokenReplyError(f"{self.service} sent a malformed answer; ask again")
         if tree.get("error"):  # of an endpoint that doesn't stream
             raise failure_in_stream(self.service, tree["error"])
         if "choices" not in tree and tree.get("object") == "error":  # vLLM
@@ -218,7 +218,7 @@ class Endpoint:
         return tree
 
     def _too_long(self) -> BrokenReplyError:
-        return BrokenReplyError(f"{self.service} sent too much for an answer; the rest was not read")
+        return BrokenReplyError(f"{self.service} sent too long an answer; the rest was ignored")
 
     def _transport_failure(self, error: BaseException, *, began: bool) -> EndpointError:
         said = self.service.hide(one_line(str(error), 200))
@@ -229,7 +229,7 @@ class Endpoint:
                 f"{self.service} sent nothing for {self._silence:g} s; try again or use a smaller model"
             )
         if isinstance(error, httpx2.InvalidURL | httpx2.UnsupportedProtocol | httpx2.LocalProtocolError):
-            return EndpointError(f"{self.service} cannot be asked: the address or the key is not valid")
+            return EndpointError(f"{self.service} cannot be reached: the address or the key is invalid")
         if "SSL" in said or "certificate" in said.lower():
             return EndpointError(f"{self.service} cannot be reached safely: {said}; check https:// in the base URL")
         if isinstance(error, httpx2.ConnectError | httpx2.ProxyError):
@@ -240,7 +240,7 @@ class Endpoint:
 
 
 class _HttpClient(httpx2.Client):
-    """Follows no redirect, which would carry the key elsewhere; a request that met silence is not retried."""
+    """Follows no redirects, which would leak the key; requests that time out are not retried."""
 
     def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         try:
@@ -248,23 +248,23 @@ class _HttpClient(httpx2.Client):
         except httpx2.ConnectTimeout:
             raise
         except httpx2.TimeoutException:
-            # The SDK retries httpx2's timeouts; the server may still be at work on this request.
+            # The SDK retries httpx2's timeouts, but the server may still be working on this request.
             raise openai.APITimeoutError(request=request) from None
 
 
 class _OverlongError(Exception):
-    """The endpoint sends without end."""
+    """The endpoint's response is too long."""
 
 
 class _Stream(openai.Stream[object]):
-    """The SDK's stream, which tolerates more: blank events as keep-alives, and a last event without its blank line."""
+    """The SDK's stream, more lenient: allows blank keep-alive events and a last event without its blank line."""
 
     is_done = False
     _pending = 0
     """Bytes received since the last event."""
 
     def text(self) -> Iterator[str]:
-        """The body as it is."""
+        """The raw body."""
         return (piece.decode("utf-8", "replace") for piece in self._limited())
 
     def _iter_events(self) -> Iterator[Any]:
@@ -277,7 +277,7 @@ class _Stream(openai.Stream[object]):
     def _limited(self) -> Iterator[bytes]:
         for piece in self.response.iter_bytes():
             self._pending += len(piece)
-            if self._pending > _LONGEST_REPLY:
+            if self._pending > _MAX_REPLY:
                 raise _OverlongError
             yield piece
 

@@ -1,11 +1,11 @@
-"""The chat's errors, each one sentence that shows no key.
+"""The chat's errors; messages are one sentence without keys.
 
 ChatError
-├── ChatSettingsError    no model or address is configured, or one that cannot be used
-└── EndpointError        the endpoint did not give an answer
-    ├── ContextFullError    the conversation is longer than the model takes: worth shortening
-    ├── ToolsRefusedError   the model cannot call tools: worth asking without
-    └── BrokenReplyError    the answer broke off, or came in a form that cannot be read
+├── ChatSettingsError    no model or address is configured, or an invalid one
+└── EndpointError        the endpoint failed to answer
+    ├── ContextFullError    the conversation exceeds the context window: compact it
+    ├── ToolsRefusedError   the model does not support tools: retry without
+    └── BrokenReplyError    the answer was cut off or is malformed
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from memslot import MemslotError, one_line
 if TYPE_CHECKING:
     from memslot_chat.settings import Service
 
-_LONGEST = 300
+_MAX_CHARS = 300
 _BUSY = {408, 409, 425, 429}
 _CONTEXT = re.compile(
     r"context[_ ]?(?:length|size|window)|maximum context|(?:prompt|input) is too long|too many (?:input )?tokens"
@@ -44,34 +44,34 @@ _SETTING = "agents.defaults"
 
 
 class ChatError(MemslotError):
-    """The chat cannot go on as asked."""
+    """The chat cannot continue as requested."""
 
 
 class ChatSettingsError(ChatError):
-    """No model or address is configured, or one that cannot be used."""
+    """No model or address is configured, or an invalid one."""
 
 
 class EndpointError(ChatError):
-    """The endpoint did not give an answer."""
+    """The endpoint failed to answer."""
 
     status: int | None = None
-    """The HTTP status with which it refused, if it did."""
+    """The HTTP status of a refusal, if any."""
 
 
 class ContextFullError(EndpointError):
-    """The conversation is longer than the model takes."""
+    """The conversation exceeds the context window."""
 
 
 class ToolsRefusedError(EndpointError):
-    """The model cannot call tools."""
+    """The model does not support tools."""
 
 
 class BrokenReplyError(EndpointError):
-    """The answer broke off, or came in a form that cannot be read."""
+    """The answer was cut off or is malformed."""
 
 
 def failure_of(service: Service, status: int, headers: Mapping[str, str], body: str) -> EndpointError:
-    """The error for an answer that is not a success."""
+    """Return the error for an unsuccessful response."""
     failure = _failure_of(service, status, headers, body)
     failure.status = status
     return failure
@@ -79,7 +79,7 @@ def failure_of(service: Service, status: int, headers: Mapping[str, str], body: 
 
 def _failure_of(service: Service, status: int, headers: Mapping[str, str], body: str) -> EndpointError:
     tree = parse_json(body)
-    said = service.hide(one_line(_message(tree, body), _LONGEST))
+    said = service.hide(one_line(_message(tree, body), _MAX_CHARS))
     words = f"{said} {_codes(tree)}"
     tail = f"(HTTP {status}){': ' + said if said else ''}"
     if 300 <= status < 400:
@@ -89,42 +89,44 @@ def _failure_of(service: Service, status: int, headers: Mapping[str, str], body:
         return EndpointError(
             f"{service} refused the key {tail}; check {_SETTING}.apiKey or OPENAI_API_KEY"
             if service.key
-            else f"{service} wants a key {tail}; set OPENAI_API_KEY, or {_SETTING}.apiKey"
+            else f"{service} requires a key {tail}; set OPENAI_API_KEY, or {_SETTING}.apiKey"
         )
     if status == 402 or (status == 429 and _QUOTA.search(words)):
-        return EndpointError(f"{service} says that the quota or the credit is used up {tail}")
+        return EndpointError(f"{service} reports that the quota or credit is used up {tail}")
     if is_about_context(status, words):
-        return ContextFullError(f"{service} takes no conversation of this length {tail}")
+        return ContextFullError(f"{service} rejects a conversation of this length {tail}")
     if status == 404:
         if _MODEL.search(words):
             return EndpointError(
                 f'{service} does not know the model "{service.model}" {tail}; name another with --model'
             )
-        return EndpointError(f"{service} has no chat there {tail}; check {_SETTING}.baseUrl, which often ends in /v1")
+        return EndpointError(
+            f"{service} has no chat API there {tail}; check {_SETTING}.baseUrl, which often ends in /v1"
+        )
     if status < 500 and _TOOLS.search(words):
-        return ToolsRefusedError(f"{service} says that the model calls no tools {tail}")
+        return ToolsRefusedError(f"{service} says that the model does not support tools {tail}")
     if status in _BUSY or status >= 500:
         return EndpointError(f"{service} cannot answer now {tail}")
     return EndpointError(f"{service} did not accept the request {tail}")
 
 
 def is_about_context(status: int, words: str) -> bool:
-    """Whether a refusal says that the conversation is too long; a limit per minute speaks of tokens too."""
+    """Whether a refusal means that the conversation is too long; rate limits mention tokens too."""
     if status == 413:
         return True
     return status in (400, 422, 500) and bool(_CONTEXT.search(words)) and not _RATE.search(words)
 
 
 def failure_in_stream(service: Service, error: Any) -> EndpointError:
-    """The error for a failure that is told in the middle of an answer."""
-    said = service.hide(one_line(message_of(error) or "without saying why", _LONGEST))
+    """Return the error for a failure reported inside a stream."""
+    said = service.hide(one_line(message_of(error) or "without saying why", _MAX_CHARS))
     if _CONTEXT.search(f"{said} {_codes({'error': error})}"):
-        return ContextFullError(f"{service} takes no conversation of this length: {said}")
-    return BrokenReplyError(f"{service} broke off the answer: {said}")
+        return ContextFullError(f"{service} rejects a conversation of this length: {said}")
+    return BrokenReplyError(f"{service} cut off the answer: {said}")
 
 
 def parse_json(body: str) -> Any:
-    """The JSON in a text; None where it is none."""
+    """Parse a JSON text; None if it is invalid."""
     try:
         return json.loads(body)
     except (ValueError, RecursionError):
@@ -132,7 +134,7 @@ def parse_json(body: str) -> Any:
 
 
 def message_of(tree: Any) -> str:
-    """What a server says went wrong, wherever in its answer it says so."""
+    """Return the server's error message, wherever it is in the response."""
     if isinstance(tree, str):
         return tree
     if isinstance(tree, list) and tree:
@@ -145,7 +147,7 @@ def message_of(tree: Any) -> str:
 def _message(tree: Any, body: str) -> str:
     if tree is not None:
         return message_of(tree)
-    if "<" in body:  # a page for people
+    if "<" in body:  # an HTML page
         title = re.search(r"<title[^>]*>([^<]{1,200})", body, re.IGNORECASE)
         return title[1] if title else ""
     return body[:2000]

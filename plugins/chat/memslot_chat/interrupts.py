@@ -1,7 +1,7 @@
-"""Ctrl-C and SIGTERM, obeyed only where it does no harm.
+"""Ctrl-C and SIGTERM, handled only where it is safe.
 
-A signal may arrive while a line of the transcript is being written. So its handler only sets a flag, except inside
-`waiting()`: for the endpoint, a tool, or the person at the prompt.
+A signal may arrive while a transcript line is being written. So its handler only sets a flag, except inside
+`waiting()`: for the endpoint, a tool, or input at the prompt.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from types import FrameType
 from typing import Any, Self
 
 _AGAIN_AFTER = (0.05, 0.45)
-"""Seconds: soon, and once more for a busy machine."""
+"""Seconds: soon, and again in case the machine is busy."""
 
 
 class Cancelled(KeyboardInterrupt):
-    """The person pressed Ctrl-C."""
+    """The user pressed Ctrl-C."""
 
 
 class Terminated(KeyboardInterrupt):
-    """The process was asked to end."""
+    """The process was asked to terminate."""
 
 
 class Interrupts:
-    """Handles the signals while it is entered as a context manager; outside the main thread it does nothing."""
+    """A context manager that handles the signals; does nothing outside the main thread."""
 
     def __init__(self) -> None:
         self._cancel = False
@@ -38,7 +38,7 @@ class Interrupts:
         self._before: dict[int, Any] = {}
         self._nudge: _Nudge | None = None
         self.on_cancel: Callable[[], None] | None = None
-        """Called in the handler of Ctrl-C."""
+        """Called in the Ctrl-C handler."""
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
@@ -81,7 +81,7 @@ class Interrupts:
 
     @property
     def must_end(self) -> bool:
-        """Whether the process was asked to end."""
+        """Whether the process was asked to terminate."""
         return self._terminate
 
     def forget(self) -> None:
@@ -97,7 +97,7 @@ class Interrupts:
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """Here a signal raises Cancelled or Terminated at once, even one that came earlier."""
+        """Inside this block a signal, even an earlier one, raises Cancelled or Terminated at once."""
         self._is_open = True
         try:
             if self.asked:
@@ -108,7 +108,7 @@ class Interrupts:
 
     @contextmanager
     def ending(self) -> Iterator[None]:
-        """Here only a new Ctrl-C interrupts: termination is under way."""
+        """Inside this block only a new Ctrl-C interrupts: termination is in progress."""
         self.forget()
         self._is_ending = self._is_open = True
         try:
@@ -118,11 +118,11 @@ class Interrupts:
 
 
 class _Nudge:
-    """Makes sure that a signal interrupts what the main thread waits for, where the system can do that.
+    """Ensures that a signal interrupts a blocked main thread, if the OS supports it.
 
-    Python handles a signal when its main thread runs next. The system may deliver it to another thread, and readline
-    looks for signals only while it waits, not while it draws. So a thread watches for signals too, and interrupts the
-    main thread a moment later.
+    Python runs signal handlers when its main thread runs next. The OS may deliver a signal to another thread, and
+    readline only checks for signals while waiting, not while drawing. So a thread also watches for signals and
+    interrupts the main thread shortly after.
     """
 
     def __init__(self, numbers: Collection[int]) -> None:
@@ -138,7 +138,7 @@ class _Nudge:
         for end in self._pipe:
             os.set_inheritable(end, False)
         os.set_blocking(self._pipe[1], False)
-        # It needs a handler, or the system would not interrupt anything for it.
+        # Without a handler the signal would not interrupt system calls.
         handler = signal.signal(signal.SIGURG, lambda *_: None)
         self._before = (signal.set_wakeup_fd(self._pipe[1], warn_on_full_buffer=False), handler)
         threading.Thread(target=self._watch, name="memslot chat signals", daemon=True).start()
@@ -147,7 +147,7 @@ class _Nudge:
         if self._pipe is None:
             return
         signal.set_wakeup_fd(self._before[0])
-        os.close(self._pipe[1])  # the thread reads the end, and closes the other one
+        os.close(self._pipe[1])  # the thread sees EOF and closes the other end
         self._pipe = None
         signal.signal(signal.SIGURG, self._before[1])
 

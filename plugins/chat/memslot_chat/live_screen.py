@@ -1,4 +1,4 @@
-"""Shows a turn on a terminal: Markdown as it comes, one dim line for each tool."""
+"""Shows a turn on a terminal: Markdown as it streams, one dim line per tool."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from rich.segment import Segment
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_LONGEST_END = 8_000
-"""Characters: more of a block that is still coming is not to be seen on a terminal."""
+_MAX_TAIL = 8_000
+"""Characters of an incomplete block to keep; a terminal shows no more."""
 _PER_SECOND = 10
 _LINES_LEFT = 3
-"""Of the terminal's height: what is redrawn must never scroll away, or it could not be taken back."""
-_LONGEST_LAID_OUT = 200_000
-"""Characters of a block; laying out more takes seconds, so it is shown as it is."""
+"""Spare lines of the terminal: a redrawn area must never scroll, or it could not be erased."""
+_MAX_RENDERED = 200_000
+"""Characters of a block; rendering more takes seconds, so it is shown raw."""
 
 
 class LiveScreen:
-    """Prints each block of an answer for good once it is whole; only the block that is still coming is redrawn.
+    """Prints each block of an answer once it is complete; only the current block is redrawn.
 
-    So an answer may be longer than the terminal is high, and the terminal may change its size meanwhile.
+    So an answer may be longer than the terminal, and the terminal may be resized meanwhile.
     """
 
     def __init__(self, console: Console | None = None) -> None:
@@ -43,7 +43,7 @@ class LiveScreen:
         self._has_printed = False
         self._running: list[str] = []
 
-    # What a turn tells
+    # The Screen protocol
 
     def waiting(self, why: str = "") -> None:
         self._animate(one_line(safe(why)) or "thinking")
@@ -56,7 +56,7 @@ class LiveScreen:
             self._print_block(block)
         coming = self._blocks.coming
         if coming.strip():
-            self._show(_Coming(coming, self._has_printed))
+            self._show(_IncompleteBlock(coming, self._has_printed))
 
     def end_text(self) -> None:
         self._stop()
@@ -94,7 +94,7 @@ class LiveScreen:
         if not text.strip():
             return
         if self._live is not None:
-            self._live.update("", refresh=True)  # else what was shown last would be drawn once more below the block
+            self._live.update("", refresh=True)  # else the last frame would be drawn again below the block
         if self._has_printed:
             self.console.print()
         self.console.print(_Block(text))
@@ -125,7 +125,7 @@ class LiveScreen:
 
 
 class _Block:
-    """A block of Markdown without blank lines around it: which ones rich adds depends on what stands beside it."""
+    """A block of Markdown without surrounding blank lines, which rich adds depending on the neighbours."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -138,7 +138,7 @@ class _Block:
     def lines(self, console: Console, options: ConsoleOptions) -> list[list[Segment]]:
         from rich.text import Text
 
-        is_long = len(self._text) > _LONGEST_LAID_OUT
+        is_long = len(self._text) > _MAX_RENDERED
         what = Text(self._text) if is_long else markdown(self._text)
         lines = console.render_lines(what, options.update(height=None), pad=False)
         while lines and _is_blank(lines[0]):
@@ -148,8 +148,8 @@ class _Block:
         return lines
 
 
-class _Coming:
-    """The end of a block that is not whole yet: as many lines of it as there is room for."""
+class _IncompleteBlock:
+    """The tail of an incomplete block: as many lines as fit."""
 
     def __init__(self, text: str, is_later: bool) -> None:
         self._block = _Block(text)
@@ -174,7 +174,7 @@ def _is_blank(line: list[Segment]) -> bool:
 
 
 def markdown(text: str) -> Markdown:
-    """Text of a model, laid out. Tags in it are words to show, and addresses are shown, not hidden behind links."""
+    """Render a model's text. HTML tags are shown as text, and URLs are shown rather than hidden behind links."""
     from markdown_it import MarkdownIt
     from rich.markdown import Markdown
 
@@ -184,29 +184,28 @@ def markdown(text: str) -> Markdown:
 
 
 class Blocks:
-    """Takes a text piece by piece and gives each block once it is whole; a piece costs the same however much there is.
+    """Splits streamed text into complete blocks, in constant time per piece.
 
-    A block ends at a blank line outside of code, once the next line has begun and does not belong to it by its
-    indentation.
+    A block ends at a blank line outside of code, once the next line has started and is not indented.
     """
 
     def __init__(self) -> None:
         self._lines: list[str] = []
         self._line: list[str] = []
-        """The pieces of the line that has not ended."""
+        """The pieces of the current line."""
         self._end = ""
         self._fence = ""
         self._opening = ""
         self._after_blank = False
 
     def add(self, piece: str) -> list[str]:
-        """Take a piece; gives the blocks that are whole now."""
+        """Add a piece; return the blocks that are now complete."""
         whole: list[str] = []
         for part in piece.splitlines(keepends=True):
             if self._after_blank and not self._line and not self._fence and not part[0].isspace():
-                whole.append(self._taken())
+                whole.append(self._take())
             self._line.append(part)
-            self._end = (self._end + part)[-_LONGEST_END:]
+            self._end = (self._end + part)[-_MAX_TAIL:]
             if part.endswith("\n"):
                 self._end_line()
         return whole
@@ -223,18 +222,18 @@ class Blocks:
         self._line = []
 
     def take_rest(self) -> str:
-        """The block that was coming; what is added from here on is another text."""
+        """Return the incomplete block and start over."""
         self._fence, self._after_blank = "", False
-        return self._taken()
+        return self._take()
 
-    def _taken(self) -> str:
+    def _take(self) -> str:
         block = "".join([*self._lines, *self._line])
         self._lines, self._line, self._end = [], [], ""
         return block
 
     @property
     def coming(self) -> str:
-        """The end of the block that is coming; code still begins as code, also where its beginning is left out."""
-        if len(self._end) < _LONGEST_END or not self._fence:
+        """The tail of the current block; truncated code still starts with its fence."""
+        if len(self._end) < _MAX_TAIL or not self._fence:
             return self._end
         return self._opening + self._end.partition("\n")[2]

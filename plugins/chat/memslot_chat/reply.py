@@ -1,4 +1,4 @@
-"""An answer of a model, put together from the pieces in which it comes."""
+"""A model's answer, assembled from streamed chunks."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 _NO_NAME_LETTERS = re.compile(r"[^A-Za-z0-9_-]+")
-_LONGEST_NAME = 64
+_MAX_NAME = 64
 THOUGHTS, EXTRA = "reasoning_content", "extra_content"
-"""Names that endpoints use for what a model thinks, and for what belongs to a call."""
+"""Field names for a model's reasoning, and for vendor data of a tool call."""
 
 
 @dataclass(frozen=True)
 class Usage:
-    """Tokens as the endpoint counted them."""
+    """Token counts reported by the endpoint."""
 
     input: int = 0
     output: int = 0
@@ -32,9 +32,9 @@ class Usage:
 
 @dataclass(frozen=True)
 class RequestedCall:
-    """A tool call as the model asked for it; `arguments` is the text it sent, JSON or not.
+    """A tool call as requested by the model; `arguments` is the raw text, JSON or not.
 
-    `extra` is what the endpoint added to it and wants back with it, such as Gemini's signature of a thought.
+    `extra` is vendor data that the endpoint wants back, such as Gemini's thought signature.
     """
 
     id: str
@@ -50,10 +50,10 @@ class RequestedCall:
 
 @dataclass(frozen=True)
 class Reply:
-    """A whole answer. `finish` is the endpoint's reason for its end, empty where it gave none.
+    """A complete answer. `finish` is the endpoint's finish reason, or empty.
 
-    `thoughts` are for nobody to see; but DeepSeek and Kimi refuse a conversation in which those of a turn with tool
-    calls are missing.
+    `thoughts` are never shown, but DeepSeek and Kimi reject a conversation in which those of a turn with tool calls
+    are missing.
     """
 
     text: str = ""
@@ -63,7 +63,7 @@ class Reply:
     usage: Usage | None = None
 
     def to_message(self) -> dict[str, Any]:
-        """As it stands in a conversation."""
+        """Return the answer as a conversation message."""
         thoughts = {THOUGHTS: self.thoughts} if self.thoughts else {}
         calls = {"tool_calls": [call.to_message() for call in self.calls]} if self.calls else {}
         return {"role": "assistant", "content": self.text, **thoughts, **calls}
@@ -78,10 +78,10 @@ class _Call:
 
 
 class ReplyBuilder:
-    """Takes the endpoint's chunks in turn; what has come so far is the reply so far.
+    """Assembles the endpoint's chunks; `reply` is the answer so far.
 
-    Endpoints differ in how they cut up tool calls: with an index or without, whole or in pieces, ids and names once
-    or in every piece, arguments as text or as an object, several calls under one index.
+    Endpoints differ in how they split tool calls: with or without an index, whole or in pieces, ids and names once or
+    in every piece, arguments as text or as an object, several calls under one index.
     """
 
     def __init__(self, tools: Collection[str] = (), known_ids: Collection[str] = ()) -> None:
@@ -94,10 +94,10 @@ class ReplyBuilder:
         self.finish = ""
         self.usage: Usage | None = None
         self.size = 0
-        """Characters of all that came: text, thoughts, names and arguments."""
+        """Characters received: text, thoughts, names and arguments."""
 
     def add(self, chunk: Mapping[str, Any]) -> Iterator[str]:
-        """Take a chunk; gives the pieces of text in it. Whatever is not of the right type is passed over."""
+        """Add a chunk; yield its text. Fields of the wrong type are ignored."""
         self.usage = _usage(chunk.get("usage")) or self.usage
         choices = chunk.get("choices")
         first = choices[0] if isinstance(choices, list) and choices else None
@@ -105,17 +105,17 @@ class ReplyBuilder:
             return
         if isinstance(first.get("finish_reason"), str):
             self.finish = first["finish_reason"]
-        said = first.get("delta") or first.get("message")  # the latter from those that do not stream
-        if not isinstance(said, Mapping):
+        delta = first.get("delta") or first.get("message")  # the latter from endpoints that don't stream
+        if not isinstance(delta, Mapping):
             return
-        for text in _texts(said.get("content") or said.get("refusal")):
+        for text in _texts(delta.get("content") or delta.get("refusal")):
             self._text.append(text)
             self.size += len(text)
             yield text
-        thought = _text(said.get(THOUGHTS))
+        thought = _text(delta.get(THOUGHTS))
         self._thoughts.append(thought)
         self.size += len(thought)
-        pieces = said.get("tool_calls")
+        pieces = delta.get("tool_calls")
         for piece in pieces if isinstance(pieces, list) else ():
             if isinstance(piece, Mapping):
                 self._add_call(piece)
@@ -124,7 +124,7 @@ class ReplyBuilder:
         function = piece.get("function")
         function = function if isinstance(function, Mapping) else {}
         call_id, name = _text(piece.get("id")), _text(function.get("name"))
-        call = self._call_meant(piece.get("index"), call_id, name)
+        call = self._find_call(piece.get("index"), call_id, name)
         call.id = _grown(call.id, call_id)
         call.name = _grown(call.name, name)
         if isinstance(piece.get(EXTRA), Mapping):
@@ -136,7 +136,7 @@ class ReplyBuilder:
             self.size += len(told)
         self.size += len(call_id) + len(name)
 
-    def _call_meant(self, index: Any, call_id: str, name: str) -> _Call:
+    def _find_call(self, index: Any, call_id: str, name: str) -> _Call:
         if isinstance(index, int):
             known = self._by_index.get(index)
             if known is None or self._begins_another(known, call_id, name):
@@ -148,12 +148,12 @@ class ReplyBuilder:
         return self._begin() if name and last.name and not call_id and self._is_whole(last, name) else last
 
     def _is_whole(self, last: _Call, name: str) -> bool:
-        """Whether a name without an index and an id is another call's, and not the same one's again."""
+        """Whether a name without index and id starts another call rather than repeats the last one."""
         arguments = "".join(last.arguments)
         return _is_json(arguments) if arguments.strip() else {name, last.name} <= self._tools
 
     def _begins_another(self, known: _Call, call_id: str, name: str) -> bool:
-        """Some endpoints give every call of an answer the index 0; a whole name with another id tells them apart."""
+        """Whether it is another call: some endpoints send index 0 for all, which then differ by id and name."""
         return bool(call_id and known.id and call_id != known.id and name in self._tools and known.name in self._tools)
 
     def _begin(self) -> _Call:
@@ -173,19 +173,19 @@ class ReplyBuilder:
         return Reply(self.text, "".join(self._thoughts), tuple(self._numbered()), self.finish, self.usage)
 
     def _numbered(self) -> Iterator[RequestedCall]:
-        """The calls, each with an id that no other call of the conversation has: results are found by it."""
+        """Yield the calls, each with an id unique in the conversation, since results are matched by id."""
         taken = set(self._known_ids)
         for call in self._calls:
             if not call.name and not call.id and not "".join(call.arguments).strip():
                 continue
             call_id = call.id if call.id and call.id not in taken else f"call_{uuid.uuid4().hex[:24]}"
             taken.add(call_id)
-            name = _NO_NAME_LETTERS.sub("_", call.name)[:_LONGEST_NAME] or "unnamed"
+            name = _NO_NAME_LETTERS.sub("_", call.name)[:_MAX_NAME] or "unnamed"
             yield RequestedCall(call_id, name, "".join(call.arguments).strip() or "{}", call.extra)
 
 
 def _grown(sofar: str, piece: str) -> str:
-    """An id or a name with its next piece; endpoints that repeat the whole thing each time add nothing."""
+    """Append the next piece of an id or name; endpoints that repeat the whole value add nothing."""
     return sofar if piece == sofar else sofar + piece
 
 

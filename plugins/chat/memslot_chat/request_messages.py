@@ -19,12 +19,12 @@ _LOST = "no result: the program ended before the call came back"
 
 
 def for_request(messages: Iterable[Message], model: str | None = None) -> list[dict[str, Any]]:
-    """Messages that can be sent: each tool call is followed by its result, and user and assistant alternate.
+    """Return valid request messages: each tool call is followed by its result, and user and assistant alternate.
 
     Reasoning and vendor-specific fields go back only to the `model` they came from.
 
-    Transcripts of killed programs have calls without results, those of two concurrent programs have other messages
-    between a call and its result, and those of other programs have message kinds that no endpoint knows.
+    Transcripts of killed programs have calls without results, those of concurrent programs have other messages between
+    a call and its result, and those of other programs have unknown message types.
     """
     known = [dict(message) for message in messages]
     results = _Results(known)
@@ -50,7 +50,7 @@ def for_request(messages: Iterable[Message], model: str | None = None) -> list[d
 
 
 def _add(ready: list[dict[str, Any]], message: dict[str, Any]) -> None:
-    """Join messages of one role: some models' templates refuse two in a row."""
+    """Merge consecutive messages of one role, which some models' templates reject."""
     if not message["content"].strip():
         return
     last = ready[-1] if ready else None
@@ -61,7 +61,7 @@ def _add(ready: list[dict[str, Any]], message: dict[str, Any]) -> None:
 
 
 class _Results:
-    """The results of tool calls; a call's result is the first one with its id after it."""
+    """Return the results of tool calls; a call's result is the first one after it with its id."""
 
     def __init__(self, messages: Sequence[Message]) -> None:
         self._by_id: dict[str, list[tuple[int, str]]] = {}
@@ -79,7 +79,7 @@ class _Results:
 
 
 def _call(value: Any, *, with_extra: bool) -> dict[str, Any] | None:
-    """A tool call as it is sent. Servers parse the arguments, so what is no JSON object is wrapped in one."""
+    """Return a tool call as sent. Servers parse the arguments, so anything but a JSON object is wrapped in one."""
     function = value.get("function") if isinstance(value, Mapping) else None
     if not isinstance(function, Mapping) or not isinstance(value.get("id"), str) or not function.get("name"):
         return None
@@ -103,16 +103,16 @@ def _listed(value: Any) -> list[Any]:
 
 
 def call_ids(messages: Iterable[Message]) -> set[str]:
-    """The ids of all tool calls in a conversation."""
+    """Return the ids of all tool calls in a conversation."""
     calls = (call for message in messages for call in _listed(message.get("tool_calls")))
     return {str(call["id"]) for call in calls if isinstance(call, Mapping) and "id" in call}
 
 
 def turn_starts(messages: Sequence[Message]) -> Iterator[int]:
-    """The positions at which turns begin: the user's messages."""
+    """Return the positions where turns start: the user's messages."""
     return (place for place, message in enumerate(messages) if message.get("role") == "user")
 
 
 def schema_tokens(tools: Sequence[Tool]) -> int:
-    """About how many tokens the tools' schemas take."""
+    """Estimate the tokens of the tools' schemas."""
     return count_tokens([], json.dumps([tool.to_openai() for tool in tools], ensure_ascii=False)) if tools else 0

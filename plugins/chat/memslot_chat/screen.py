@@ -1,4 +1,4 @@
-"""What a turn shows of itself, and the plain way to show it."""
+"""The output interface of a turn, and its plain-text implementation."""
 
 from __future__ import annotations
 
@@ -15,45 +15,45 @@ from memslot_chat.errors import ChatError
 from memslot_chat.reply import RequestedCall
 from memslot_chat.tool_calls import CallOutcome
 
-_LONGEST_LINE = 160
-# Escape sequences begin with a control character (C0, DEL or C1); without it they are harmless letters. Bidirectional
-# controls can show a text in another order than it is, and the Unicode tags carry text that nobody sees.
+_MAX_LINE = 160
+# Escape sequences start with a control character (C0, DEL or C1); without it they are harmless letters. Bidirectional
+# controls can reorder text, and Unicode tags carry invisible text.
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
 )
-_HALVES = re.compile("[\ud800-\udfff]")
+_LONE_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 class Screen(Protocol):
-    """Is told of a turn as it goes. Text comes from models, tools and memory: whoever shows it makes it safe."""
+    """Receives the events of a turn. Text comes from models, tools and memory: implementations must sanitize it."""
 
     def waiting(self, why: str = "") -> None:
-        """The model is asked, and has said nothing yet."""
+        """A request was sent; no answer yet."""
 
     def recalled(self, context: str) -> None:
-        """Plugins put something before the prompt."""
+        """Plugins prepended context to the prompt."""
 
     def text(self, piece: str) -> None:
-        """The model says something."""
+        """A piece of the answer arrived."""
 
     def end_text(self) -> None:
-        """What the model was saying ends here."""
+        """The answer's text is complete."""
 
     def calling(self, calls: Sequence[RequestedCall]) -> None:
-        """Tools are called."""
+        """Tool calls were started."""
 
     def called(self, outcome: CallOutcome) -> None:
-        """A tool came back."""
+        """A tool call finished."""
 
     def note(self, text: str) -> None:
-        """Something a person may like to know."""
+        """Show information."""
 
     def warn(self, text: str) -> None:
-        """Something a person should know."""
+        """Show a warning."""
 
 
 class PlainScreen:
-    """The answer on stdout as it comes, without colours; all else on stderr, and notes only where a person reads it."""
+    """Streams the answer to stdout without colours; the rest goes to stderr, notes only if it is a terminal."""
 
     def __init__(self, out: TextIO | None, *, err: TextIO | None = None) -> None:
         self._out = out
@@ -74,9 +74,9 @@ class PlainScreen:
                 self._out.write(shown)
                 self._out.flush()
             except BrokenPipeError:
-                raise  # who read it has seen enough
+                raise  # the reader closed the pipe
             except OSError as error:
-                # What is left in the buffer must not be tried again when Python ends.
+                # Python must not flush the rest of the buffer again at exit.
                 os.dup2(os.open(os.devnull, os.O_WRONLY), self._out.fileno())
                 raise ChatError(f"the answer cannot be written: {error.strerror or error}") from None
             self._at_line_start = shown.endswith("\n")
@@ -93,32 +93,32 @@ class PlainScreen:
 
     def note(self, text: str) -> None:
         if self._err.isatty():
-            click.secho(one_line(text, _LONGEST_LINE), file=self._err, dim=True)
+            click.secho(one_line(text, _MAX_LINE), file=self._err, dim=True)
 
     def warn(self, text: str) -> None:
         click.echo(click.style("Warning: ", fg="yellow") + one_line(text), file=self._err)
 
 
 def say_error(text: str) -> None:
-    """An error, on stderr."""
+    """Print an error to stderr."""
     click.echo(click.style("Error: ", fg="red", bold=True) + one_line(text, 10_000), err=True)
 
 
 def counted(number: int, noun: str) -> str:
-    """`1 prompt`, `2 prompts`."""
+    """Format a count: `1 prompt`, `2 prompts`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def recalled_line(context: str) -> str:
-    """`recalled 2 lines from memory`."""
+    """Format as `recalled 2 lines from memory`."""
     number = count_recalled(context)
     if not number:
-        return f"a plugin put {len(context):,} characters before the prompt"
+        return f"a plugin added {len(context):,} characters to the prompt"
     return f"recalled {counted(number, 'line')} from memory"
 
 
 def count_recalled(context: str) -> int:
-    """How many memories are in what was put before a prompt."""
+    """Count the memories in the context prepended to a prompt."""
     return _count_items(context) - _count_items(strip_recalled(context))
 
 
@@ -126,8 +126,8 @@ def _count_items(text: str) -> int:
     return sum(line.startswith("- ") for line in text.splitlines())
 
 
-def called_line(outcome: CallOutcome, width: int = _LONGEST_LINE) -> str:
-    """`memory_search {"query": "gate"} · 0.1 s · 317 characters`; why a call failed may take more than the width."""
+def called_line(outcome: CallOutcome, width: int = _MAX_LINE) -> str:
+    """Format as `memory_search {"query": "gate"} · 0.1 s · 317 characters`; an error may exceed the width."""
     name = outcome.call.name
     came = f"{len(outcome.text):,} characters"
     if outcome.is_error:
@@ -139,5 +139,5 @@ def called_line(outcome: CallOutcome, width: int = _LONGEST_LINE) -> str:
 
 
 def safe(text: str) -> str:
-    """The text without what could steer a terminal or hide itself; lines and tabs stay."""
-    return _HALVES.sub("\ufffd", _UNSAFE.sub("", text))
+    """Remove terminal control and invisible characters; newlines and tabs stay."""
+    return _LONE_SURROGATES.sub("\ufffd", _UNSAFE.sub("", text))

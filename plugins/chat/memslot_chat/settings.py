@@ -28,7 +28,7 @@ _PATH = "/chat/completions"
 
 @dataclass(frozen=True)
 class Service:
-    """An OpenAI-compatible chat API as messages name it; nothing secret is in its text form."""
+    """An OpenAI-compatible chat API; its string form, used in messages, contains no secrets."""
 
     base_url: str = field(repr=False)
     model: str
@@ -39,7 +39,7 @@ class Service:
 
     @property
     def address(self) -> str:
-        """The base URL without what may be secret in it."""
+        """The base URL without secrets."""
         parts = urlsplit(self.base_url)
         host = parts.hostname or ""
         place = f"[{host}]" if ":" in host else host
@@ -47,14 +47,14 @@ class Service:
 
     @property
     def chat_url(self) -> str:
-        """Where a request goes; a query in the base URL, such as an API version, stays at its end."""
+        """The request URL; a query in the base URL, such as an API version, stays at the end."""
         parts = urlsplit(self.base_url)
         path = parts.path.rstrip("/")
         return urlunsplit(parts._replace(path=path if path.endswith(_PATH) else path + _PATH, fragment=""))
 
     @property
     def is_local(self) -> bool:
-        """Whether it is this very machine, to which no proxy leads."""
+        """Whether it is this machine, which needs no proxy."""
         host = urlsplit(self.base_url).hostname or ""
         try:
             return host == "localhost" or ipaddress.ip_address(host).is_loopback
@@ -62,13 +62,13 @@ class Service:
             return False
 
     def hide(self, text: str) -> str:
-        """A text without the key, without longer pieces of it, and without whatever else looks like one."""
+        """Mask the key, longer pieces of it and anything else that looks like one."""
         return SecretMask([self.key or "", unquote(urlsplit(self.base_url).password or "")])(text)
 
 
 @dataclass(frozen=True)
 class ChatSettings:
-    """What a chat needs to know of its model."""
+    """The model settings of a chat."""
 
     service: Service
     context_window: int
@@ -77,7 +77,7 @@ class ChatSettings:
 def chat_settings(
     config: Config, agent_id: str, env: Mapping[str, str], *, model: str | None = None, base_url: str | None = None
 ) -> ChatSettings:
-    """The settings of an agent's chat; a ChatSettingsError says how to set what is missing."""
+    """Return an agent's chat settings. Raises ChatSettingsError, which says how to set what is missing."""
     defaults, agent = config.agents.defaults, config.agent(agent_id)
     chosen = _first(model, agent.model if agent else None, defaults.model)
     address = _first(base_url, defaults.base_url).rstrip("/")
@@ -91,13 +91,13 @@ def chat_settings(
         is_address = False
     if not is_address:
         raise ChatSettingsError(
-            "agents.defaults.baseUrl (or --base-url) is not an address that begins with http:// or https://; "
+            "agents.defaults.baseUrl (or --base-url) must start with http:// or https://; "
             "write it like https://api.openai.com/v1"
         )
     key = _first(defaults.api_key, env.get(KEY_NAME))
     if key and not (key.isascii() and key.isprintable() and " " not in key):
         raise ChatSettingsError(
-            f"The key in agents.defaults.apiKey or {KEY_NAME} holds a space or a letter that no key has; copy it again"
+            f"The key in agents.defaults.apiKey or {KEY_NAME} contains a space or an invalid character; copy it again"
         )
     return ChatSettings(Service(address, chosen, key or None), defaults.context_window)
 

@@ -1,4 +1,4 @@
-"""Commands to the chat itself: lines that begin with /."""
+"""Slash commands of the chat."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 import click
-from memslot import one_line, print_pairs, print_table, search_memory
+from memslot import one_line, print_pairs, print_table
 
 from memslot_chat.conversation import meant_session, open_conversation
 from memslot_chat.screen import counted, safe
 
 if TYPE_CHECKING:
-    from memslot import Host, MemorySearchOutcome
+    from memslot import Host, StackOutcome
 
     from memslot_chat.conversation import Conversation
     from memslot_chat.interrupts import Interrupts
@@ -26,7 +26,7 @@ _LISTED = 15
 
 
 class Dialogue(Protocol):
-    """What the commands need of the chat they are given in."""
+    """What the commands need from their chat."""
 
     host: Host
     talk: Conversation
@@ -41,7 +41,7 @@ class Dialogue(Protocol):
 
 @dataclass(frozen=True)
 class Command:
-    """A command; False from `run` ends the chat."""
+    """A command; if `run` returns False, the chat ends."""
 
     usage: str
     help: str
@@ -49,7 +49,7 @@ class Command:
 
 
 def is_command(line: str) -> bool:
-    """Whether a line is for the chat; one that begins with two slashes is for the model, without the first."""
+    """Whether a line is a command; one that starts with two slashes goes to the model, without the first."""
     return line.startswith("/") and not line.startswith("//")
 
 
@@ -60,13 +60,13 @@ def obey(dialogue: Dialogue, line: str) -> bool:
     if command is None:
         close = difflib.get_close_matches(name, COMMANDS, 1)
         hint = f"did you mean /{close[0]}?" if close else "/help lists all."
-        dialogue.warn(f"There is no command /{one_line(name, 40)}; {hint} A line for the model begins with //.")
+        dialogue.warn(f"Unknown command /{one_line(name, 40)}; {hint} Start a line for the model with //.")
         return True
     return command.run(dialogue, rest.strip()) is not False
 
 
 def complete(dialogue: Dialogue, text: str) -> Iterable[str]:
-    """The commands, and the ids of conversations, that begin with what was written."""
+    """Complete commands and conversation ids."""
     name, space, rest = text.partition(" ")
     if not space:
         return [f"/{each}" for each in COMMANDS if f"/{each}".startswith(name)]
@@ -79,12 +79,13 @@ def _memory(dialogue: Dialogue, query: str) -> None:
     if query:
         _search(dialogue, query, explain=False)
         return
-    status = dialogue.host.memory_status()
-    counts = ", ".join(f"{number:,} {name}" for name, number in status.counts.items())
-    owner = dialogue.host.memory_owner
-    print_pairs([("memory", f"{owner} ({status.backend})" if owner else status.backend), ("holds", counts)])
-    for problem in status.problems:
-        dialogue.warn(problem)
+    statuses = dialogue.host.memories.statuses() or {"": dialogue.host.memory_status()}
+    for plugin_id, status in statuses.items():
+        counts = ", ".join(f"{number:,} {name}" for name, number in status.counts.items())
+        name = f"{plugin_id} ({status.backend})" if plugin_id in dialogue.host.memories.ids else plugin_id
+        print_pairs([("memory", name or status.backend), ("holds", counts)])
+        for problem in status.problems:
+            dialogue.warn(problem)
 
 
 def _sessions(dialogue: Dialogue, key: str) -> None:
@@ -112,7 +113,7 @@ def _sessions(dialogue: Dialogue, key: str) -> None:
 def _tools(dialogue: Dialogue, _: str) -> None:
     tools = dialogue.host.tools(dialogue.talk.session.chat_type)
     if not tools:
-        click.echo("No plugin gives tools to this chat.")
+        click.echo("No plugin provides tools to this chat.")
         return
     rows = [(tool.name, dialogue.host.tool_owner(tool.name) or "", one_line(tool.description, 300)) for tool in tools]
     print_table(("tool", "plugin", "what it does"), rows)
@@ -123,10 +124,10 @@ def _explain(dialogue: Dialogue, query: str) -> None:
         _search(dialogue, query, explain=True)
         return
     if dialogue.last_outcome is None:
-        click.echo("Nothing asked yet; /explain QUERY shows what a search finds, and why.")
+        click.echo("No prompt yet; /explain QUERY shows what a search finds, and why.")
         return
     recalled = dialogue.last_outcome.recalled
-    click.secho("Put before the prompt:", bold=True)
+    click.secho("Added to the prompt:", bold=True)
     click.echo(safe(html.unescape(recalled)) if recalled else "(nothing was recalled)")
     click.echo()
     click.secho("What a search for the prompt finds, and why:", bold=True)
@@ -134,32 +135,33 @@ def _explain(dialogue: Dialogue, query: str) -> None:
 
 
 def _search(dialogue: Dialogue, query: str, *, explain: bool) -> None:
-    memory = dialogue.host.memory
-    if memory is None:
+    memories = dialogue.host.memories
+    if not memories.ids:
         dialogue.warn(dialogue.host.memory_problem or "there is no memory")
         return
-    try:
-        with dialogue.interrupts.waiting():
-            outcome = search_memory(memory, query, max_results=5, explain=explain)
-    except Exception as error:  # a plugin's doing, which does not end the chat
-        dialogue.warn(f"the memory cannot be searched: {type(error).__name__}: {error}")
-        return
+    with dialogue.interrupts.waiting():
+        outcome = memories.search(query, max_results=5, explain=explain)
     _print_outcome(dialogue, outcome)
 
 
-def _print_outcome(dialogue: Dialogue, outcome: MemorySearchOutcome) -> None:
-    if not outcome.hits:
+def _print_outcome(dialogue: Dialogue, outcome: StackOutcome) -> None:
+    if not outcome.hits and outcome.outcomes:
         click.echo("Nothing was found.")
-    for hit in outcome.hits:
-        click.secho(one_line(f"{hit.citation}  {hit.score:.2f}"), bold=True)
-        click.echo(safe(hit.snippet))
-        if hit.explanation:
-            click.secho(f"  {_pairs(hit.explanation)}", dim=True)
-    for dropped in list((outcome.explanation or {}).get("dropped", ()))[:_LISTED]:
-        click.secho(f"  left out: {_pairs(dropped)}", dim=True)
-    for sentence in (outcome.warning, outcome.stale, outcome.action):
-        if sentence:
-            dialogue.warn(sentence)
+    names_memory = len(dialogue.host.memories) > 1
+    for found in outcome.hits:
+        name = f"{found.memory_id} " if names_memory else ""
+        click.secho(one_line(f"{name}{found.hit.citation}  {found.hit.score:.2f}"), bold=True)
+        click.echo(safe(found.hit.snippet))
+        if found.hit.explanation:
+            click.secho(f"  {_pairs(found.hit.explanation)}", dim=True)
+    for each in outcome.outcomes.values():
+        for dropped in list((each.explanation or {}).get("dropped", ()))[:_LISTED]:
+            click.secho(f"  left out: {_pairs(dropped)}", dim=True)
+        for sentence in (each.warning, each.stale, each.action):
+            if sentence:
+                dialogue.warn(sentence)
+    for memory_id, problem in outcome.problems.items():
+        dialogue.warn(f"{memory_id} cannot be searched: {problem}")
 
 
 def _pairs(explanation: Mapping[str, Any]) -> str:
@@ -177,11 +179,13 @@ def _when(moment: int) -> str:
 
 
 COMMANDS: Mapping[str, Command] = {
-    "memory": Command("/memory [QUERY]", "How the memory is, or what it holds about QUERY.", _memory),
-    "explain": Command("/explain [QUERY]", "What was recalled for the last prompt, or for QUERY, and why.", _explain),
-    "tools": Command("/tools", "The tools that the model may call.", _tools),
-    "sessions": Command("/sessions [KEY]", "The conversations, or go to one of them.", _sessions),
-    "new": Command("/new", "Begin a new conversation.", lambda dialogue, _: dialogue.begin_anew()),
+    "memory": Command("/memory [QUERY]", "Show the memory's status, or what it has about QUERY.", _memory),
+    "explain": Command(
+        "/explain [QUERY]", "Show what was recalled for the last prompt, or for QUERY, and why.", _explain
+    ),
+    "tools": Command("/tools", "List the tools that the model may call.", _tools),
+    "sessions": Command("/sessions [KEY]", "List conversations, or switch to one.", _sessions),
+    "new": Command("/new", "Start a new conversation.", lambda dialogue, _: dialogue.begin_anew()),
     "help": Command("/help", "This list.", _help),
     "quit": Command("/quit", "End the chat.", lambda dialogue, _: False),
 }

@@ -1,4 +1,4 @@
-"""A chat at the terminal, and the line editor it reads prompts with."""
+"""The interactive chat, and its line editor."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ HISTORY = "chat_history"
 _KEPT = 2000
 _PROMPT, _MORE = "› ", "… "
 ENDED, TERMINATED = 0, 143
-"""Exit codes; the second is what shells make of SIGTERM."""
+"""Exit codes; the second is the shell's for SIGTERM."""
 
 
 class TerminalDialogue:
-    """Reads prompts, lets the agent answer, and runs the slash commands."""
+    """Reads prompts, runs the agent's turns and the slash commands."""
 
     def __init__(
         self,
@@ -48,11 +48,11 @@ class TerminalDialogue:
         self._agent = agent
         self._screen: Screen = agent.screen
         self._chat_type = chat_type
-        self._told = 0
+        self._shown_diagnostics = 0
         self._editor = LineEditor(self.host.places.home, self.interrupts, self._complete, colour=colour)
 
     def hold(self) -> int:
-        """Talk until the person is done; gives the exit code."""
+        """Run until the user quits; return the exit code."""
         self._greet()
         was_cancelled = False
         while True:
@@ -97,18 +97,18 @@ class TerminalDialogue:
             self._screen.end_text()
         self.interrupts.forget()
         if outcome.cancelled:
-            self._screen.note("stopped; what was said so far is kept")
+            self._screen.note("stopped; the answer so far is kept")
         elif outcome.error is not None:
             say_error(outcome.error)
-        self._tell_diagnostics()
+        self._show_diagnostics()
         click.echo()
 
-    def _tell_diagnostics(self) -> None:
-        """What plugins did wrong since the last look."""
+    def _show_diagnostics(self) -> None:
+        """Show plugin diagnostics since the last call."""
         events = list(self.host.diagnostics)
-        for event in events[self._told :]:
+        for event in events[self._shown_diagnostics :]:
             self.warn(str(event))
-        self._told = len(events)
+        self._shown_diagnostics = len(events)
 
     def warn(self, text: str) -> None:
         self._screen.warn(text)
@@ -117,34 +117,34 @@ class TerminalDialogue:
 
     def _greet(self) -> None:
         service = self._agent.endpoint.service
-        memory = self.host.memory_owner or "no memory"
+        memory = " and ".join(self.host.memories.ids) or "no memory"
         said = f"memslot chat · {service.model} at {service.address} · {memory}"
         click.secho(one_line(said), bold=True)
         click.secho("/help lists the commands, Ctrl-D ends the chat.", dim=True)
-        self._tell_diagnostics()
-        self._tell_conversation()
+        self._show_diagnostics()
+        self._show_conversation()
 
-    def _tell_conversation(self) -> None:
+    def _show_conversation(self) -> None:
         messages, _ = self.talk.history()
         if not messages:
-            click.secho(f"A new conversation, {one_line(self.talk.id, 60)}.", dim=True)
+            click.secho(f"New conversation {one_line(self.talk.id, 60)}.", dim=True)
             return
         said = sum(message.get("role") == "user" for message in messages)
         click.secho(
-            f"Going on with {one_line(self.talk.id, 60)}, {counted(said, 'prompt')} so far; /new begins another.",
+            f"Resuming {one_line(self.talk.id, 60)}, {counted(said, 'prompt')} so far; /new starts another.",
             dim=True,
         )
 
     def go_to(self, talk: Conversation) -> None:
-        """Leave this conversation for another."""
+        """Switch to another conversation."""
         if talk.id != self.talk.id:
             self.host.end_session(self.talk.session)
             self.talk = talk
             self.last_outcome = None
-        self._tell_conversation()
+        self._show_conversation()
 
     def begin_anew(self) -> None:
-        """Leave this conversation for a new one."""
+        """Switch to a new conversation."""
         self.go_to(new_conversation(self.host, self._chat_type))
 
     def _complete(self, text: str) -> Iterable[str]:
@@ -152,7 +152,7 @@ class TerminalDialogue:
 
 
 def make_screen(*, is_terminal: bool, colour: bool) -> Screen:
-    """The screen for a dialogue."""
+    """Create the screen for a dialogue."""
     if not is_terminal:
         return PlainScreen(sys.stdout)
     from rich.console import Console
@@ -163,7 +163,7 @@ def make_screen(*, is_terminal: bool, colour: bool) -> Screen:
 
 
 class LineEditor:
-    """Asks the person. `complete` gives the words that may stand where the text before the cursor begins with `/`."""
+    """Reads the user's input. `complete` returns the completions of a text that starts with `/`."""
 
     def __init__(
         self, home: Path, interrupts: Interrupts, complete: Callable[[str], Iterable[str]], *, colour: bool = True
@@ -174,10 +174,10 @@ class LineEditor:
         self._written = ""
         self._found: list[str] = []
         self._readline = _load_readline() if sys.stdin.isatty() and sys.stdout.isatty() else None
-        # Readline counts what is not marked as invisible, and would wrap lines too early.
+        # Without the \001 \002 marks, readline counts colour codes as visible and wraps lines too early.
         self._style = ("\001\033[1;36m\002", "\001\033[0m\002") if colour and self._readline else ("", "")
         if isinstance(sys.stdin, io.TextIOWrapper):
-            sys.stdin.reconfigure(errors="replace")  # what is pasted may be no text in the terminal's encoding
+            sys.stdin.reconfigure(errors="replace")  # pasted text may not be valid in the terminal's encoding
         if self._readline is not None:
             self._set_up(self._readline)
 
@@ -195,14 +195,14 @@ class LineEditor:
         readline.parse_and_bind("bind ^I rl_complete" if is_editline else "tab: complete")
 
     def _completion(self, text: str, state: int) -> str | None:
-        if state == 0:  # readline asks for one after the other, and to look all up each time may take long
+        if state == 0:  # readline calls once per match; compute them only for the first
             self._found = [*self._complete(text)] if text.startswith("/") else []
         return self._found[state] if state < len(self._found) else None
 
     def ask(self) -> str | None:
-        """What the person wrote; None where they are done. Raises Cancelled for a Ctrl-C on an empty line.
+        """Read a prompt; None at the end of input. Raises Cancelled for a Ctrl-C on an empty line.
 
-        A line that ends with a backslash goes on in the next one; what is pasted may have many.
+        A line that ends with a backslash continues on the next one.
         """
         lines: list[str] = []
         while True:
@@ -214,7 +214,7 @@ class LineEditor:
                 if not self._written and not lines:
                     raise
                 sys.stderr.write("\n")
-                return ""  # it was meant for what was being written
+                return ""  # discard the current input only
             lines.append(line.removesuffix("\\"))
             if not line.endswith("\\"):
                 text = "\n".join(lines).strip()
@@ -245,14 +245,14 @@ class LineEditor:
         readline = self._readline
         if readline is None or not text:
             return
-        # A locale that is not installed can encode ASCII alone; what it cannot is not remembered.
+        # Under a missing locale only ASCII can be encoded; skip other lines.
         with contextlib.suppress(OSError, UnicodeEncodeError):
             readline.add_history(text.replace("\n", " "))
             if hasattr(readline, "append_history_file"):
                 readline.append_history_file(1, self._file)
             else:
                 readline.write_history_file(self._file)
-            self._file.chmod(0o600)  # shortening it may have made it anew
+            self._file.chmod(0o600)  # truncating may have recreated it
 
 
 def _load_readline() -> Any:

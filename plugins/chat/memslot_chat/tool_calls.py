@@ -16,7 +16,7 @@ from memslot_chat.reply import RequestedCall
 
 AT_ONCE = 8
 _POLL_SECONDS = 0.2
-"""How soon a signal is noticed where it does not interrupt a wait, as on Windows."""
+"""How soon a signal is noticed if it can't interrupt a wait, as on Windows."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def run_calls(
     *,
     longest: int,
 ) -> Iterator[CallOutcome]:
-    """Outcomes as they arrive, in any order.
+    """Yield outcomes as they arrive, in any order.
 
     A Ctrl-C raises Cancelled: running calls are abandoned, waiting ones are not started.
     """

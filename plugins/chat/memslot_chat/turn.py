@@ -1,4 +1,4 @@
-"""One turn: the prompt, the model's answer, and the tools it calls on the way."""
+"""One turn: the prompt, the model's answer, and its tool calls."""
 
 from __future__ import annotations
 
@@ -24,18 +24,20 @@ if TYPE_CHECKING:
     from memslot_chat.endpoint import Endpoint
 
 MAX_ROUNDS = 25
-SYSTEM_PROMPT = "You are a helpful assistant in a terminal. Answer in Markdown, and be brief. Today is {today}."
-_LONGEST_RESULT = 50_000
-_SHORTEST_RESULT = 2_000
+SYSTEM_PROMPT = (
+    "You are a helpful assistant in a terminal. Answer in Markdown, and be brief. This chat began on {today}."
+)
+_MAX_RESULT = 50_000
+_MIN_RESULT = 2_000
 _WHY_IT_ENDED = {
-    "length": "the answer ends here because the model's limit for one answer is reached",
-    "content_filter": "the endpoint's content filter ended the answer",
+    "length": "the answer was cut off at the model's output limit",
+    "content_filter": "the answer was cut off by the endpoint's content filter",
 }
 
 
 @dataclass
 class TurnOutcome:
-    """A turn's result; `error` says why it failed, `cancelled` that a signal ended it."""
+    """A turn's result; `error` says why it failed; `cancelled` if a signal ended it."""
 
     answer: str = ""
     recalled: str = ""
@@ -61,7 +63,7 @@ class TurnOutcome:
 
 
 class Agent:
-    """Takes turns in conversations."""
+    """Runs turns in conversations."""
 
     def __init__(
         self,
@@ -79,18 +81,14 @@ class Agent:
         self.interrupts = interrupts
         self.flush = CompactionFlush(host.config, host.places, host.agent_id, context_window=context_window)
         self.takes_tools = True
-        self._system_prompt = system_prompt
+        # Written once: a prompt that changed at midnight would be cold in the provider's cache.
+        today = date.today().strftime("%A, %Y-%m-%d")
+        self.system_prompt = SYSTEM_PROMPT.format(today=today) if system_prompt is None else system_prompt
         # A quarter of the window at most, so that one result can't displace the conversation.
-        self.longest_result = max(_SHORTEST_RESULT, min(_LONGEST_RESULT, context_window))
-
-    @property
-    def system_prompt(self) -> str:
-        if self._system_prompt is not None:
-            return self._system_prompt
-        return SYSTEM_PROMPT.format(today=date.today().strftime("%A, %Y-%m-%d"))
+        self.longest_result = max(_MIN_RESULT, min(_MAX_RESULT, context_window))
 
     def take_turn(self, talk: Conversation, prompt: str) -> TurnOutcome:
-        """Answer a prompt. After an endpoint's failure or a Ctrl-C, both in the outcome, the conversation can go on."""
+        """Answer a prompt. An endpoint's failure or a Ctrl-C is in the outcome, and the conversation can continue."""
         outcome = TurnOutcome()
         turn: _Turn | None = None
         success = False
@@ -110,7 +108,7 @@ class Agent:
             if turn is not None:
                 turn.run.finish(turn.said, success=success, error=outcome.error)
         if success and not outcome.answer.strip():
-            outcome.error = "the model gave an empty answer"
+            outcome.error = "the model returned an empty answer"
         return outcome
 
 
@@ -124,7 +122,7 @@ class _Turn:
         self._outcome = outcome
         self._screen = agent.screen
         self._compactor = Compactor(agent.host, agent.endpoint, agent.screen, agent.interrupts, agent.flush)
-        # What another program adds to the conversation meanwhile is left for the next turn.
+        # Messages that another process adds meanwhile are left for the next turn.
         self._older = list(history)
         self._own: list[Message] = []
         self._first_id = ""
@@ -132,7 +130,7 @@ class _Turn:
 
     @property
     def said(self) -> list[Message]:
-        """This turn's messages as plugins see them: without recalled memory."""
+        """Return this turn's messages for plugins, without recalled memory."""
         return [{"role": "user", "content": self.run.info.prompt}, *self._own[1:]] if self._own else []
 
     def take(self) -> None:
@@ -157,7 +155,7 @@ class _Turn:
         )
 
     def _stored_form(self, reply: Reply) -> dict[str, Any]:
-        """An answer as it is stored. Reasoning stays where tools were called: some endpoints want it back."""
+        """Return an answer as stored. Reasoning is kept if tools were called: some endpoints require it."""
         message = reply.to_message()
         if not reply.calls and not self._outcome.calls:
             message.pop(THOUGHTS, None)
@@ -177,7 +175,7 @@ class _Turn:
         self._own.append(message)
         return written
 
-    # Asking
+    # Requests
 
     @property
     def _tools(self) -> Sequence[Tool]:
@@ -192,7 +190,7 @@ class _Turn:
                 if not self._tools:
                     raise
                 self._agent.takes_tools = False
-                self._screen.warn(f"the model is asked without tools from now on: {error}")
+                self._screen.warn(f"continuing without tools: {error}")
             except ContextFullError:
                 if self._was_compacted or not self._compact(self._tokens(), by_force=True):
                     raise
@@ -219,10 +217,10 @@ class _Turn:
                 self._outcome.usage += builder.usage
                 self._talk.count(builder.usage)
 
-    # Room in the window
+    # Context window
 
     def _tokens(self) -> int:
-        """The conversation's length: the endpoint's last count plus what came since, or an estimate."""
+        """Return the conversation's length: the endpoint's last count plus an estimate of what followed."""
         messages, measured = self._messages, self._talk.measured
         if measured is not None and len(messages) >= measured[1]:
             return measured[0] + count_tokens(messages[measured[1] :])

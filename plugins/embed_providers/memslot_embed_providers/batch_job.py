@@ -49,7 +49,7 @@ def state_of(service: Service, job: Any) -> BatchState:
     job = job if isinstance(job, dict) else {}
     status = _STATUSES.get(str(job.get("status")))
     if status is None:
-        raise ProviderError(f"{service} gives the batch job an unknown status: {one_line(str(job.get('status')))}")
+        raise ProviderError(f"{service} reports an unknown batch job status: {one_line(str(job.get('status')))}")
     counts = job.get("request_counts")
     total, completed, failed = (count(counts, name) for name in ("total", "completed", "failed"))
     return BatchState(status=status, done=completed + failed, total=total, reason=_reason(service, job, status))

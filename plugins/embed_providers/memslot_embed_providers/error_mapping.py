@@ -14,7 +14,7 @@ from memslot import InputTooLargeError, ProviderBusyError, ProviderError, Provid
 
 from memslot_embed_providers.service import Service
 
-_LONGEST = 300
+_MAX_CHARS = 300
 _BUSY = {408, 409, 425, 429}
 _TOO_LARGE = {400, 413, 422, 500}  # older Ollama servers say 500
 _QUOTA = re.compile(
@@ -62,7 +62,7 @@ def error_for_response(service: Service, status: int, headers: Mapping[str, str]
 
 def cut_short(service: Service, what: str) -> ProviderBusyError:
     """The error for a connection that failed, dropped or timed out."""
-    return ProviderBusyError(f"{service} {service.hide(one_line(what, _LONGEST))}")
+    return ProviderBusyError(f"{service} {service.hide(one_line(what, _MAX_CHARS))}")
 
 
 def message_of(tree: Any) -> str:
@@ -86,11 +86,11 @@ def _parse(body: str) -> Any:
 
 def _message(tree: Any, body: str) -> str:
     if tree is not None:
-        return one_line(message_of(tree), _LONGEST)
+        return one_line(message_of(tree), _MAX_CHARS)
     if "<" in body:
         title = re.search(r"<title[^>]*>([^<]{1,200})", body, re.IGNORECASE)
-        return one_line(title.group(1), _LONGEST) if title else ""
-    return one_line(body[:2000], _LONGEST)
+        return one_line(title.group(1), _MAX_CHARS) if title else ""
+    return one_line(body[:2000], _MAX_CHARS)
 
 
 def _codes(tree: Any) -> str:

@@ -1,8 +1,9 @@
-"""A small HTTP client. It imports httpx2, so import it only when a provider is created."""
+"""A small HTTP client. It imports httpx2, so import it only to send a request."""
 
 from __future__ import annotations
 
 import json
+import ssl
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -16,12 +17,6 @@ from memslot_embed_providers.service import Service
 CONNECT_SECONDS = 10.0
 _ERROR_BYTES = 64 * 1024
 _SMALL_BYTES = 1024 * 1024
-_BYTES_PER_VECTOR = 256 * 1024
-
-
-def room_for(vectors: int) -> int:
-    """Byte limit of a response with this many vectors; generous."""
-    return _SMALL_BYTES + vectors * _BYTES_PER_VECTOR
 
 
 class BoundedClient(httpx2.Client):
@@ -74,7 +69,10 @@ class Api:
         self._service = service
         sent = httpx2.Headers(headers)
         sent.update(service.headers)  # the user's headers win, whatever their case
-        self._client = BoundedClient(headers=sent, trust_env=use_proxies)
+        # Loading certificates takes 30 ms. Without them an https address, where none is expected, is refused.
+        is_plain = service.base_url.startswith("http://")
+        verify = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if is_plain else True
+        self._client = BoundedClient(headers=sent, trust_env=use_proxies, verify=verify)
 
     def post(self, url: str, body: Any, *, seconds: float, room: int = _SMALL_BYTES) -> Any:
         content = json.dumps(body, ensure_ascii=False).encode()

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from memslot import ProviderError, provider_key
 
 from memslot_embed_providers.service import Service
 from memslot_embed_providers.vectors import Floats, wrong_count, zeros
 
+if TYPE_CHECKING:
+    from memslot_embed_providers.http import Api
+
 
 class RemoteProvider:
-    """A remote provider; subclasses implement one request in `_ask`."""
+    """A remote provider; subclasses implement `_auth_headers` and one request in `_ask`."""
 
     id = "remote"
     max_input_tokens = 8192
     max_batch_items = 100
+    max_batch_tokens = 8000
     query_seconds = 60.0
     batch_seconds = 120.0
+    _use_proxies = True
 
     def __init__(self, service: Service, model: str, *, dimensions: int | None, known_dims: int | None) -> None:
         self.service = service
@@ -26,10 +32,27 @@ class RemoteProvider:
         self.dimensions = dimensions
         self._dims = dimensions or known_dims
         self._probe = threading.Lock()
+        self._opening = threading.Lock()
+        self._opened: Api | None = None
+
+    def _auth_headers(self) -> Mapping[str, str]:
+        """The headers that carry the key."""
+        raise NotImplementedError
 
     def _ask(self, texts: list[str], *, query: bool) -> list[Floats[float]]:
         """Make one request; returns a vector per text."""
         raise NotImplementedError
+
+    @property
+    def _api(self) -> Api:
+        """The HTTP client, loaded with the first request: its import takes long."""
+        if self._opened is None:
+            with self._opening:
+                if self._opened is None:
+                    from memslot_embed_providers.http import Api
+
+                    self._opened = Api(self.service, self._auth_headers(), use_proxies=self._use_proxies)
+        return self._opened
 
     @property
     def key(self) -> str:

@@ -14,6 +14,12 @@ from memslot import ProviderError
 from memslot_embed_providers.service import Service
 
 Floats = array  # float32: four bytes per value
+_OTHER_BYTES, _BYTES_PER_VECTOR = 1024 * 1024, 256 * 1024
+
+
+def room_for(vectors: int) -> int:
+    """Byte limit of a response with this many vectors; generous."""
+    return _OTHER_BYTES + vectors * _BYTES_PER_VECTOR
 
 
 def read_vector(service: Service, value: Any) -> Floats[float]:
@@ -21,7 +27,7 @@ def read_vector(service: Service, value: Any) -> Floats[float]:
     vector = _from_base64(value) if isinstance(value, str) else _from_list(value)
     if not vector:
         raise ProviderError(f"{service} returned something that is not a vector")
-    if not all(map(math.isfinite, vector)):
+    if not math.isfinite(sum(vector)):  # as doubles, float32 values cannot overflow
         return array("f", [x if math.isfinite(x) else 0.0 for x in vector])
     return vector
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from memslot_importers.openclaw.migration import AgentImport, OpenClawImport
     from memslot_importers.sessions import SessionsImport
 
-_PROGRAMS = ("claude-code", "codex", "openclaw", "chatgpt", "memslot")
+_PROGRAMS = ("claude-code", "codex", "gemini", "qwen", "opencode", "openclaw", "chatgpt", "memslot")
 
 
 @click.command("import")
@@ -28,15 +28,16 @@ _PROGRAMS = ("claude-code", "codex", "openclaw", "chatgpt", "memslot")
 def import_sessions(
     host: Host, paths: tuple[Path, ...], program: str | None, dry_run: bool, agent: str | None, as_json: bool
 ) -> None:
-    """Import conversations of Claude Code, Codex, OpenClaw or ChatGPT, or ones that memslot exported.
+    """Import conversations of coding agents, OpenClaw or ChatGPT, or ones that memslot exported.
 
-    PATH is a transcript, a folder of them, or ChatGPT's export, zipped or not; it is not changed. Importing again adds
-    only what is new.
+    PATH is a transcript, a folder of them, opencode's database, or ChatGPT's export, zipped or not; it is not changed.
+    Importing again adds only what is new. The coding agents are Claude Code, Codex, Gemini CLI, Qwen Code and opencode.
 
     \b
     Examples:
       memslot sessions import ~/.claude/projects --dry-run
-      memslot sessions import ~/.codex/sessions ~/.claude/projects
+      memslot sessions import ~/.codex/sessions ~/.claude/projects ~/.gemini/tmp ~/.qwen/projects
+      memslot sessions import ~/.local/share/opencode
       memslot sessions import chatgpt-export.zip --agent work
     """
     from memslot_importers import sessions
@@ -76,7 +77,7 @@ def import_group() -> None:
 
     \b
     Examples:
-      memslot import openclaw ~/.openclaw --dry-run
+      memslot import claude-code --dry-run
       memslot import openclaw ~/.openclaw
     """
 

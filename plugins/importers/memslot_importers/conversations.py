@@ -5,24 +5,36 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import IO, Any
 
-from memslot import ForeignSession, SessionError, read_session_file
+from memslot import (
+    ForeignSession,
+    SessionError,
+    find_coding_agent,
+    read_agent_export,
+    read_agent_lines,
+    read_opencode,
+    read_session_file,
+)
 
 from memslot_importers.chatgpt import is_chatgpt, read_chatgpt
-from memslot_importers.claude_code import is_claude_code, read_claude_code
-from memslot_importers.codex import is_codex, read_codex
 from memslot_importers.lines import PACKED, read_lines
 
 MAX_JSON_BYTES = 2 * 1024 * 1024 * 1024
+KNOWN = "Claude Code, Codex, Gemini CLI, Qwen Code, opencode, OpenClaw, ChatGPT"
+_OF_LINES = ("claude-code", "codex", "gemini", "qwen")
 _LOOK = 200
 """Lines to inspect for the program: the first ones may not tell."""
-_READERS = {"claude-code": read_claude_code, "codex": read_codex}
+_OPENCODE = re.compile(r"opencode(?:-[\w.-]+)?\.db")
+"""Its database; one for each release channel."""
+_OF_GEMINI = re.compile(r"session-[\w-]+\.json")
+"""A conversation of Gemini CLI before it wrote lines."""
 
 
 def find_files(path: Path) -> Iterator[Path]:
@@ -39,7 +51,8 @@ def find_files(path: Path) -> Iterator[Path]:
 
 
 def _may_hold(name: str) -> bool:
-    return name.removesuffix(PACKED).endswith((".jsonl", ".zip")) or _is_export(name)
+    is_one = _is_export(name) or _OPENCODE.fullmatch(name) or _OF_GEMINI.fullmatch(name)
+    return bool(is_one) or name.removesuffix(PACKED).endswith((".jsonl", ".zip"))
 
 
 def _is_export(name: str) -> bool:
@@ -54,6 +67,8 @@ def read_file(path: Path, program: str | None) -> Iterator[ForeignSession]:
             yield from _read_zip(path)
         elif path.suffix.lower() == ".json5":
             yield read_session_file(path)
+        elif path.suffix.lower() == ".db":
+            yield from read_opencode(path)
         elif path.suffix.lower() == ".json":
             with path.open("rb") as file:
                 yield from _read_export(str(path), file, path.stat().st_size)
@@ -65,22 +80,20 @@ def read_file(path: Path, program: str | None) -> Iterator[ForeignSession]:
 
 def _read_jsonl(path: Path, program: str | None) -> ForeignSession:
     found = program or _program_of(path)
-    if found in _READERS:
-        return _READERS[found](path.name.removesuffix(PACKED).removesuffix(".jsonl"), read_lines(path))
+    if found in _OF_LINES:
+        return read_agent_lines(found, path.name.removesuffix(PACKED).removesuffix(".jsonl"), read_lines(path))
     if found in ("openclaw", "memslot"):
         session = read_session_file(path, read_lines(path))
         return session if session.program else replace(session, program="openclaw")
-    raise SessionError(f"{path} is not a transcript of Claude Code, Codex, OpenClaw, ChatGPT or memslot.")
+    raise SessionError(f"{path} is not a transcript of {KNOWN} or memslot.")
 
 
 def _program_of(path: Path) -> str | None:
     for _, _, record in itertools.islice(read_lines(path), _LOOK):
         if record is None:
             continue
-        if is_claude_code(record):
-            return "claude-code"
-        if is_codex(record):
-            return "codex"
+        if agent := find_coding_agent(record):
+            return agent
         if _is_openclaw(record):
             return "openclaw"
     return None
@@ -113,6 +126,9 @@ def _read_export(name: str, file: IO[bytes], size: int) -> Iterator[ForeignSessi
         tree = json.loads(file.read(size + 1).decode("utf-8-sig", "replace"))
     except (ValueError, RecursionError) as error:
         raise SessionError(f"{name} is not valid JSON ({error}); download the export again.") from None
+    if session := read_agent_export(PurePath(name).stem, tree):
+        yield session
+        return
     if tree and not is_chatgpt(tree):
         raise SessionError(f"{name} is not a ChatGPT export: its entries have no mapping.")
     yield from read_chatgpt(tree)

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 @hookimpl
 def register_commands(cli: click.Group) -> None:
     from memslot_importers.commands import import_group, import_sessions
+    from memslot_importers.memory_commands import memory_commands
 
+    for command in memory_commands():
+        import_group.add_command(command)
     cli.add_command(import_group)
     cli.add_command(import_sessions, "sessions import")

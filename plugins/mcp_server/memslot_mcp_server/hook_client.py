@@ -20,25 +20,31 @@ ANSWER_SECONDS = 8.0
 _started = time.monotonic()
 ANSWER_HEADER = b"memslot-hook 1\n"
 """Every answer begins with this."""
-EVENTS = ("session-start", "prompt", "stop")
+CLIENTS = ("claude-code", "codex", "gemini", "qwen", "opencode")
+"""The coding agents whose events are understood."""
+EVENTS = ("session-start", "prompt", "stop", "pre-compact", "session-end")
+AWAITED_EVENTS = ("session-start", "prompt")
+"""Those whose answer a person waits for."""
 
 
 def main() -> None:
     """Answer a hook of a coding agent."""
     label, words = _read_arguments(sys.argv[1:])
-    is_event = words[:1] == ["claude-code"] and len(words) == 2 and words[1] in EVENTS
+    is_event = len(words) == 2 and words[0] in CLIENTS and words[1] in EVENTS
     if not is_event or sys.stdin is None or sys.stdin.isatty():
         _run_command(sys.argv[1:], None)
         return
     payload = sys.stdin.buffer.read(MAX_BYTES + 1)
     try:
         address = MemoryAddress.from_env(label, os.environ)
-        answer = ask(address, words[1], payload) if len(payload) <= MAX_BYTES else None
+        answer = ask(address, " ".join(words), payload) if len(payload) <= MAX_BYTES else None
     except TimeoutError:  # the server has it; doing it here too would take as long again, and do it twice
         _say_gave_up()
         return
     if answer is None:
-        if words[1] != "stop":  # the person does not wait for that one
+        if words[1] == "session-end":  # only a server has a conversation open; what was said is captured
+            return
+        if words[1] in AWAITED_EVENTS:
             _start_watchdog()
         _run_command(sys.argv[1:], payload)
         return
@@ -128,7 +134,7 @@ def is_private(folder: str) -> bool:
 
 
 def ask(address: MemoryAddress, event: str, payload: bytes) -> bytes | None:
-    """A server's answer to an event; None if no server of this memory can answer.
+    """A server's answer to an event of a client, such as "codex prompt"; None if no server of this memory can answer.
 
     Raises a TimeoutError if a server has the event and does not finish in time.
     """

@@ -19,7 +19,7 @@ Paths = frozenset[str] | None
 Work = Callable[[Paths, Callable[[], bool], Callable[[SyncProgress], None]], SyncReport]
 _BUSY_RETRY_SECONDS = 1.0
 _BUSY_RETRIES = 30
-_LONGEST_WAIT = 10
+_MAX_DEBOUNCES = 10
 """Multiple of the debounce time: a file that is written continuously is still indexed."""
 
 
@@ -61,7 +61,7 @@ class BackgroundSync:
         """Request a scan of these paths (None: everything) after a quiet period without further changes."""
         with self._condition:
             now = time.monotonic()
-            self._ask(paths, now + quiet_seconds, now + quiet_seconds * _LONGEST_WAIT)
+            self._ask(paths, now + quiet_seconds, now + quiet_seconds * _MAX_DEBOUNCES)
 
     def run_now(self) -> None:
         """Run pending requests without waiting for the quiet period."""

@@ -27,7 +27,7 @@ from memslot_memory_core.index.vector_tables import VectorTables
 from memslot_memory_core.sources.files import UNREAD_WORKSPACE, SourceFile
 
 _REPAIR = "run: memslot memory index --force"
-_MOST_REMARKS = 50
+_MAX_REMARKS = 50
 
 
 @dataclass
@@ -96,7 +96,7 @@ def check_health(
         "syncedAt": generation.synced_at,
         "unfinished": ["the vector tables are not optimized yet"] if unfinished else [],
         "linksSkipped": IndexMetadata(db).read(DISK_SCAN, {}).get("links", 0),
-        "remarks": [f"{path}: {remark}" for path, remark in islice(remarks, _MOST_REMARKS)],
+        "remarks": [f"{path}: {remark}" for path, remark in islice(remarks, _MAX_REMARKS)],
     }
     if deep:
         searched_parts = _searched_parts(db, generation)

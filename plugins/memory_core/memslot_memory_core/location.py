@@ -19,7 +19,7 @@ class MemoryLocation:
     sessions_dir: Path
     index_file: Path
     has_unmarked: bool = False
-    """Whether transcripts that name no workspace belong to it."""
+    """Whether transcripts without a workspace belong to it."""
     older_index: Path | None = None
     """The index's path in earlier versions, without the workspace in its name."""
 

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 import apsw
 from memslot import (
     MemoryFiles,
+    MemoryFinding,
     MemoryPage,
+    MemoryPoint,
     MemoryReceipt,
     MemorySearchOutcome,
     MemoryStatus,
@@ -99,7 +101,7 @@ class MemoryManager:
         """
         private = _is_private(session)
         if not query.replace("\0", " ").strip():
-            raise MemslotError("the query is empty: give a few words to search for")
+            raise MemslotError("the query is empty; enter a few words to search for")
         if not self.settings.enabled:
             return unavailable("memory search is disabled", "set memorySearch.enabled to true")
         find = partial(
@@ -175,6 +177,34 @@ class MemoryManager:
         self.request_sync()
         return MemoryReceipt(path)
 
+    def update(self, path: str, text: str, *, expected: str | None = None) -> MemoryReceipt:
+        """Replace a note's text; transcripts can't be edited."""
+        from memslot_memory_core.note_reader import NotInMemoryError
+        from memslot_memory_core.note_writer import replace_note
+
+        file = self._sources.find(path)
+        if file is None:
+            raise NotInMemoryError(f"{path!r} is not in the memory")
+        if file.source == "sessions":
+            raise MemslotError(f"{path} is a transcript, which can't be edited")
+        replace_note(self.location.workspace, file.file, text, expected)
+        self.request_sync()
+        return MemoryReceipt(path, is_new=False)
+
+    def audit(self) -> list[MemoryFinding]:
+        """The findings of `memslot memory audit`."""
+        from memslot_memory_core.audit.scan import audit
+
+        report = audit(self.location.workspace, self.settings.extra_paths)
+        return [each.to_public() for each in report.findings]
+
+    def points(self, *, limit: int = 500) -> list[MemoryPoint]:
+        """An even sample of the indexed chunks that have a vector."""
+        from memslot_memory_core.index.vector_sample import sample_points
+
+        with self._index.snapshot() as snapshot:
+            return sample_points(snapshot, limit) if snapshot is not None else []
+
     def refresh(self) -> None:
         """Sync changes from disk."""
         if self.settings.enabled:
@@ -185,11 +215,11 @@ class MemoryManager:
         return self.location.files
 
     def files_changed(self, *paths: str) -> None:
-        """Take up changed files in the background."""
+        """Index changed files in the background."""
         if self.settings.enabled:
             self.request_sync()
 
-    # Keeping it fresh
+    # Freshness
 
     def sync(self, **options: Any) -> SyncReport:
         """Sync the index with the disk now; see IndexFreshness.sync."""
@@ -213,7 +243,7 @@ class MemoryManager:
         self._freshness.start_watching()
         return "Watching for changes"
 
-    # How it is
+    # Status
 
     def status(self, *, deep: bool = False) -> MemoryStatus:
         """Counts, freshness and problems; `deep` also checks the whole index and calls the provider."""

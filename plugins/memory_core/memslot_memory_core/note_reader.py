@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from memslot import MemoryItem, MemoryPage, MemoryText, MemslotError, redact_lines
 
+from memslot_memory_core.sources.dates import date_of_note
+
 if TYPE_CHECKING:
     from memslot_memory_core.index.memory_sources import Sources
     from memslot_memory_core.sources.files import SourceFile
@@ -68,7 +70,9 @@ def list_page(sources: Sources, cursor: str | None, limit: int, *, private: bool
     files.sort(key=lambda file: "/" in file.path)
     start = int(cursor) if cursor is not None and cursor.isdecimal() else 0
     page = files[start : start + limit]
-    items = [MemoryItem(file.path, file.path, file.source, _changed_at(file), file.size) for file in page]
+    items = [
+        MemoryItem(file.path, file.path, file.source, _changed_at(file), file.size, _details(file)) for file in page
+    ]
     end = start + len(page)
     return MemoryPage(items, str(end) if page and end < len(files) else None)
 
@@ -94,6 +98,13 @@ def _part_of_transcript(file: SourceFile, path: str, wanted: range) -> MemoryTex
             break
         _, resume = chunk_transcript(transcript, tokens=1, overlap=0)
     return MemoryText(path, "\n".join(said.values()), wanted.start, len(said), beyond)
+
+
+def _details(file: SourceFile) -> dict[str, Any]:
+    day = date_of_note(file.path)
+    session = file.path.removeprefix("sessions/").removesuffix(".jsonl") if file.source == "sessions" else None
+    found = {"day": day, "session": session}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _changed_at(file: SourceFile) -> datetime:

@@ -1,13 +1,24 @@
-"""Appends text to the agent's notes: locked, atomic, and only to real note files."""
+"""Writes the agent's notes: locked, atomic, and only to real note files."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from datetime import date
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Literal
 
-from memslot import FileChangedError, MemslotError, file_stamp, note_lock, redact, strip_recalled, write_file
+from memslot import (
+    FileChangedError,
+    MemslotError,
+    file_stamp,
+    note_lock,
+    redact,
+    redact_lines,
+    strip_recalled,
+    write_file,
+)
 
 from memslot_memory_core.sources.roots import MAX_NOTE_CHARS
 from memslot_memory_core.sources.text import encoding_of, split_lines
@@ -33,14 +44,51 @@ def append_note(
     if len(cleaned) > MAX_NOTE_CHARS:
         raise MemslotError(f"the text has {len(cleaned):,} characters; the limit is {MAX_NOTE_CHARS:,} per call")
     path = "MEMORY.md" if target == "memory" else f"memory/{(today or date.today()).isoformat()}.md"
-    file = workspace / path
+    _rewrite(workspace, workspace / path, lambda content: insert(content, cleaned, section))
+    return path
+
+
+def replace_note(workspace: Path, file: Path, text: str, expected: str | None) -> None:
+    """Replace a note's text by a person's edit of it, in which secrets are redacted.
+
+    Lines that are as `expected` keep their bytes, secrets included. Raises a MemslotError if nothing was written.
+    """
+
+    def edit(content: str) -> str:
+        lines = split_lines(content)
+        shown = redact_lines(lines)
+        if expected is not None and _joined(shown) != _joined(split_lines(expected)):
+            raise MemslotError(f"{file.name} was changed meanwhile, and nothing was written; look at it again")
+        wanted = split_lines(text)
+        newline = next((end for end in ("\r\n", "\n", "\r") if end in content), "\n")
+        return "".join(f"{line}{newline}" for line in _merged_lines(lines, shown, wanted))
+
+    if not file.is_file():
+        raise MemslotError(f"{file.name} does not exist")
+    _rewrite(workspace, file, edit)
+
+
+def _joined(lines: Sequence[str]) -> str:
+    return "\n".join(lines).rstrip()
+
+
+def _merged_lines(lines: Sequence[str], shown: Sequence[str], wanted: Sequence[str]) -> list[str]:
+    """The wanted lines, with the original in place of each one that was not edited."""
+    merged = list(redact_lines(wanted))
+    for block in SequenceMatcher(None, shown, wanted, autojunk=False).get_matching_blocks():
+        merged[block.b : block.b + block.size] = lines[block.a : block.a + block.size]
+    return merged
+
+
+def _rewrite(workspace: Path, file: Path, edit: Callable[[str], str]) -> None:
+    """Change a note's text under its lock."""
     try:
         _refuse_links(workspace, file)  # before the lock, which creates the folder
         with note_lock(file):
             _refuse_links(workspace, file)
             for _ in range(_ATTEMPTS):
-                if _write_once(file, cleaned, section):
-                    return path
+                if _write_once(file, edit):
+                    return
     except OSError as error:
         raise MemslotError(f"{file} could not be written: {error.strerror or error}") from None
     raise MemslotError(f"{file} keeps being changed by another program; try again")
@@ -92,10 +140,10 @@ def _end_of_section(lines: list[str], title: str) -> int | None:
     return len(lines) if level else None
 
 
-def _write_once(file: Path, text: str, section: str | None) -> bool:
+def _write_once(file: Path, edit: Callable[[str], str]) -> bool:
     """Write once; False if a program without our lock, such as an editor, changed the file meanwhile."""
     before = file_stamp(file)
-    data = _insert_in_kind(file, file.read_bytes() if before is not None else b"", text, section)
+    data = _edit_in_kind(file, file.read_bytes() if before is not None else b"", edit)
     try:
         write_file(file, data, expected=before)
     except FileChangedError:
@@ -103,8 +151,8 @@ def _write_once(file: Path, text: str, section: str | None) -> bool:
     return True
 
 
-def _insert_in_kind(file: Path, data: bytes, text: str, section: str | None) -> bytes:
-    """The note with the text inserted, in the note's own encoding and with its BOM."""
+def _edit_in_kind(file: Path, data: bytes, edit: Callable[[str], str]) -> bytes:
+    """The edited note, in the note's own encoding and with its BOM."""
     mark, encoding = encoding_of(data)
     # Invalid UTF-8 can be preserved byte by byte; in wider encodings only lone surrogates can.
     errors = "surrogateescape" if encoding == "utf-8" else "surrogatepass"
@@ -112,7 +160,7 @@ def _insert_in_kind(file: Path, data: bytes, text: str, section: str | None) -> 
         content = data[len(mark) :].decode(encoding, errors)
     except UnicodeDecodeError:
         raise MemslotError(f"{file} starts as {encoding.upper()} but is not valid {encoding.upper()}") from None
-    return mark + insert(content, text, section).encode(encoding, errors)
+    return mark + edit(content).encode(encoding, errors)
 
 
 def _refuse_links(workspace: Path, file: Path) -> None:

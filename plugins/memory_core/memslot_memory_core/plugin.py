@@ -9,10 +9,10 @@ from memslot import (
     MemslotError,
     PluginContext,
     PromptSection,
+    RecalledItem,
     RunInfo,
     Session,
     Tool,
-    fence,
     hookimpl,
 )
 
@@ -34,6 +34,11 @@ GUIDE = (
     "people, preferences or open tasks, call memory_search, then memory_get for just the lines you need. "
     "If you searched and are still unsure, say that you looked."
 )
+GUIDE_SIDE_BY_SIDE = (
+    "Notes in MEMORY.md and memory/*.md: what was written down, such as decisions and their reasons, plans, projects, "
+    "how things are done. memory_search, then memory_get for just the lines you need; memory_write for what people "
+    "should read later."
+)
 
 
 @hookimpl
@@ -47,7 +52,10 @@ def register_tools(ctx: PluginContext) -> list[Tool]:
         return []
     from memslot_memory_core.tools import make_tools
 
-    return make_tools(lambda: backend_of(ctx), memory_settings(ctx).citations, ctx.workspace)
+    def tell_written(text: str, path: str, session: Session) -> None:
+        ctx.tell_written(text, path=path, session=session)
+
+    return make_tools(lambda: backend_of(ctx), memory_settings(ctx).citations, ctx.workspace, tell_written)
 
 
 @hookimpl
@@ -59,7 +67,8 @@ def register_commands(ctx: PluginContext, cli: click.Group) -> None:
 
 @hookimpl
 def register_prompt_sections(ctx: PluginContext) -> list[PromptSection]:
-    return [PromptSection("Memory Recall", GUIDE, requires_tools=("memory_search", "memory_get"))]
+    tools = ("memory_search", "memory_get")
+    return [PromptSection("Memory Recall", GUIDE, requires_tools=tools, side_by_side=GUIDE_SIDE_BY_SIDE)]
 
 
 @hookimpl
@@ -87,8 +96,9 @@ def before_agent_start(ctx: PluginContext, run: RunInfo) -> AgentStart | None:
     from memslot_memory_core.recall import RECALL_CHARS, recalled_items
 
     notes, taken = _notes_at_start(ctx, run)
+    lines = [RecalledItem(line, source="") for line in notes]
     recalled = recalled_items(_recall(ctx, run), notes)
-    return AgentStart(prepend_context=fence([*notes, *recalled], max_chars=taken + RECALL_CHARS + _FENCE_CHARS))
+    return AgentStart(recalled=[*lines, *recalled], recall_chars=taken + RECALL_CHARS + _FENCE_CHARS)
 
 
 def _session_notes(ctx: PluginContext) -> SessionNotes:

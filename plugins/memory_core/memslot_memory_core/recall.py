@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from memslot import visible, without_starter
+from memslot import RecalledItem, visible, without_starter
 
 from memslot_memory_core.session_notes import is_repeated
 
@@ -20,11 +20,11 @@ RECALL_CHARS = 2400
 MIN_PROMPT_CHARS = 5
 _PASSAGE_CHARS = 1150
 """Two passages fill the budget: more lines of the best ones contain the answer more often than further passages."""
-_MOST, _MOST_OF_MANY = 3, 5
+_MAX_PASSAGES, _MAX_PASSAGES_OF_MANY = 3, 5
 """Passages for one query, and for the queries of a longer prompt."""
 _BEHIND_BEST = 0.2
 """Passages that score less than this share of the best are rarely relevant."""
-_LEAST_LETTERS = 12
+_MIN_LETTERS = 12
 _AROUND_ITEM = 3
 """Characters the fence adds per item."""
 
@@ -43,7 +43,7 @@ def recall(memory: Searchable, prompt: str, session: Session) -> list[MemoryHit]
         fresh = None if number == 0 else 0.0
         outcome = memory.search(
             query,
-            max_results=_MOST,
+            max_results=_MAX_PASSAGES,
             min_score=floor,
             session=session,
             fresh_seconds=fresh,
@@ -54,13 +54,13 @@ def recall(memory: Searchable, prompt: str, session: Session) -> list[MemoryHit]
             if place not in best or hit.score > best[place].score:
                 best[place] = hit
     found = sorted(best.values(), key=lambda hit: -hit.score)
-    most = _MOST if len(queries) == 1 else _MOST_OF_MANY
+    most = _MAX_PASSAGES if len(queries) == 1 else _MAX_PASSAGES_OF_MANY
     return [hit for hit in found if hit.score >= found[0].score - _BEHIND_BEST][:most]
 
 
-def recalled_items(hits: Sequence[MemoryHit], told: Sequence[str], max_chars: int = RECALL_CHARS) -> list[str]:
+def recalled_items(hits: Sequence[MemoryHit], told: Sequence[str], max_chars: int = RECALL_CHARS) -> list[RecalledItem]:
     """The passages as items for the fence: whole lines, no duplicates, nothing recalled before."""
-    items: list[str] = []
+    items: list[RecalledItem] = []
     said = set(told)
     room = max_chars
     for hit in _merge_neighbours(hits, max_chars):
@@ -74,12 +74,11 @@ def recalled_items(hits: Sequence[MemoryHit], told: Sequence[str], max_chars: in
             if _cost(" ".join([source, *kept, line])) > room:
                 break
             kept.append(line.strip())
-        item = " ".join([source, *kept])
-        if sum(character.isalpha() for line in kept for character in line) < _LEAST_LETTERS:
+        if sum(character.isalpha() for line in kept for character in line) < _MIN_LETTERS:
             continue
-        items.append(item)
+        items.append(RecalledItem("\n".join(kept), hit.score, hit.citation))
         said.update(kept)
-        room -= _cost(item)
+        room -= _cost(" ".join([source, *kept]))
     return items
 
 

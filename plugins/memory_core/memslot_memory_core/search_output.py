@@ -6,7 +6,7 @@ import logging
 import time
 from typing import TYPE_CHECKING, Any, Literal
 
-from memslot import MemslotError, clean_lines
+from memslot import MemslotError
 
 if TYPE_CHECKING:
     from memslot import MemoryHit, MemorySearchOutcome, Session
@@ -68,24 +68,12 @@ def outcome_json(outcome: MemorySearchOutcome, *, cites: bool, footer: bool = Tr
 
 
 def _hit_json(hit: MemoryHit, cites: bool, footer: bool) -> dict[str, Any]:
-    result: dict[str, Any] = {
-        "path": hit.path,
-        "startLine": hit.start_line,
-        "endLine": hit.end_line,
-        "score": hit.score,
-        "snippet": f"{hit.snippet}\n\nSource: {hit.citation}" if cites and footer else hit.snippet,
-        "source": hit.source,
-    }
-    if cites:
-        result["citation"] = hit.citation
-    if hit.explanation is not None:
-        result["explain"] = hit.explanation
+    result = hit.to_json()
+    if cites and footer:
+        result["snippet"] += f"\n\nSource: {hit.citation}"
+    if not cites:
+        del result["citation"]
     return result
-
-
-def hit_lines(hit: MemoryHit) -> tuple[str, str]:
-    """A hit as text: its heading and snippet, without control characters."""
-    return clean_lines(f"{hit.citation}  {hit.score:.2f}"), clean_lines(hit.snippet)
 
 
 def age(moment: float | None) -> str:

@@ -21,7 +21,7 @@ MAX_LINE_CHARS = 600
 _MAX_FILE_BYTES = 1024 * 1024
 _MARKER = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s+")
 _HEADING = re.compile(r"#{1,6}(?:\s|$)")
-_MOST_CONVERSATIONS = 10_000
+_MAX_CONVERSATIONS = 10_000
 _AROUND_LINE = 3
 """Characters the fence adds per line."""
 
@@ -47,7 +47,7 @@ class SessionNotes:
         with self._lock:
             is_new = session_id not in self._told
             self._told[session_id] = None
-            if len(self._told) > _MOST_CONVERSATIONS:  # for programs that never end a session
+            if len(self._told) > _MAX_CONVERSATIONS:  # for programs that never end a session
                 del self._told[next(iter(self._told))]
             return is_new
 
@@ -62,7 +62,7 @@ def read_session_notes(
 ) -> tuple[list[str], int]:
     """Lines for the fence, newest last, and the characters they use, at most `max_chars`.
 
-    A line says what was left out. Secrets and recalled text are removed.
+    A line states what was omitted. Secrets and recalled text are removed.
     """
     day = today or date.today()
     dailies = [_read(workspace, f"memory/{each.isoformat()}.md", keeps_end=True) for each in (day - timedelta(1), day)]

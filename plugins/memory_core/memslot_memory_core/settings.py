@@ -1,6 +1,6 @@
-"""What memory-core reads of the config: its keys of `memorySearch`, and `memory`.
+"""The config sections of memory-core: its keys of `memorySearch`, and `memory`.
 
-The manifest's `sections` are written from these classes (`make docs`).
+The manifest's `sections` are generated from these classes (`make docs`).
 """
 
 # No `from __future__ import annotations`: the fields' types are read.
@@ -19,9 +19,9 @@ class ExtraPath(Section):
 
 class VectorStore(Section):
     enabled: bool = setting(True, "Keep vectors in the index; off means keywords only.")
-    extension_path: Text | None = setting(None, "The sqlite-vec library to load instead of ours.")
+    extension_path: Text | None = setting(None, "A sqlite-vec library to load instead of the bundled one.")
     engine: Literal["auto", "sqlite-vec", "vec1", "numpy"] = setting(
-        "auto", "How vectors are searched; auto picks by what is there and how many there are."
+        "auto", "Vector search engine; auto picks by what is available and how many vectors there are."
     )
     parts: Literal["auto", "on", "off"] = setting(
         "auto",
@@ -44,7 +44,7 @@ class Store(Section):
 class Chunking(Section):
     tokens: int = setting(400, "Size of a chunk, in tokens.", minimum=1, maximum=32_000)
     overlap: int = setting(
-        80, "Tokens that a chunk shares with the one before it; kept below tokens.", minimum=0, maximum=32_000
+        80, "Tokens a chunk shares with the previous one; kept below tokens.", minimum=0, maximum=32_000
     )
 
     def __post_init__(self) -> None:
@@ -73,7 +73,7 @@ class Mmr(Section):
 
 
 class TemporalDecay(Section):
-    enabled: bool = setting(False, "Let dated notes lose weight as they age.")
+    enabled: bool = setting(False, "Lower the score of dated notes as they age.")
     half_life_days: float = setting(
         30.0, "Days after which a dated note counts half.", exclusiveMinimum=0, maximum=36_500
     )
@@ -87,7 +87,7 @@ class Hybrid(Section):
     text_weight: float | None = setting(
         None, "Weight of keywords; unset: both count as measured best.", minimum=0, maximum=1_000_000
     )
-    candidate_multiplier: int = setting(4, "Candidates looked at for each result.", minimum=1, maximum=100)
+    candidate_multiplier: int = setting(4, "Candidates examined per result.", minimum=1, maximum=100)
     mmr: Mmr = setting(Mmr, "Diversity among results.")
     temporal_decay: TemporalDecay = setting(TemporalDecay, "Age of dated notes.")
 
@@ -97,20 +97,22 @@ class Hybrid(Section):
 
 
 class Query(Section):
-    max_results: int = setting(6, "Results of one search.", minimum=1, maximum=200)
+    max_results: int = setting(6, "Maximum results per search.", minimum=1, maximum=200)
     min_score: float | None = setting(
         None,
         "Results below this are dropped. Unset: where the best result is below 0.35, all are marked as weak.",
         minimum=0,
         maximum=1,
     )
-    snippet_max_chars: int = setting(700, "Longest snippet, in characters.", minimum=20, maximum=100_000)
+    snippet_max_chars: int = setting(700, "Maximum snippet length, in characters.", minimum=20, maximum=100_000)
     hybrid: Hybrid = setting(Hybrid, "Keywords and meaning together.")
 
 
 class Cache(Section):
-    enabled: bool = setting(True, "Keep embeddings, so that the same text is embedded once.")
-    max_entries: int = setting(50_000, "Embeddings kept; oldest use goes.", minimum=1, maximum=100_000_000)
+    enabled: bool = setting(True, "Cache embeddings, so that the same text is embedded only once.")
+    max_entries: int = setting(
+        50_000, "Maximum cached embeddings; the least recently used are evicted.", minimum=1, maximum=100_000_000
+    )
 
 
 class Experimental(Section):
@@ -127,17 +129,17 @@ class SearchSettings(MemorySearch):
         (), "More Markdown files and folders, as a path or as {path, pattern}."
     )
     store: Store = setting(Store, "Where the index is kept.")
-    chunking: Chunking = setting(Chunking, "How files are cut into pieces.")
+    chunking: Chunking = setting(Chunking, "How files are split into chunks.")
     sync: Sync = setting(Sync, "When changes are indexed.")
     query: Query = setting(Query, "How results are found and ranked.")
-    cache: Cache = setting(Cache, "Embeddings kept for the next time.")
+    cache: Cache = setting(Cache, "The embedding cache.")
     experimental: Experimental = setting(Experimental, "Not settled yet.")
 
 
 class MemorySettings(Section):
-    """Settings of the memory that do not depend on the agent."""
+    """Agent-independent memory settings."""
 
-    backend: Literal["builtin", "qmd"] = setting("builtin", "What searches the memory.")
+    backend: Literal["builtin", "qmd"] = setting("builtin", "The search backend.")
     citations: Literal["auto", "on", "off"] = setting(
         "auto", "Name the source under each snippet; auto does so in direct chats."
     )
@@ -145,7 +147,7 @@ class MemorySettings(Section):
 
 
 def normalised_weights(vector: float | None, text: float | None) -> tuple[float | None, float | None]:
-    """Weights that sum to 1; two unset or two zeros stay open for the provider's advice."""
+    """Return weights that sum to 1; two unset or two zeros stay None, so that the defaults apply."""
     if not vector and not text and (vector is None) == (text is None):
         return None, None
     if vector is None or text is None:

@@ -17,7 +17,7 @@ from memslot_memory_core.sources.roots import MAX_NOTE_CHARS
 if TYPE_CHECKING:
     from memslot_memory_core.search_output import Citations
 
-_MOST_CHARS = 24_000
+_MAX_CHARS = 24_000
 """Characters per read. A tool may return twice as much, and JSON escaping needs room."""
 _CUT = " … [rest of line omitted]"
 
@@ -99,11 +99,11 @@ def _read_within_limit(backend: Backend, path: str, start_line: int, max_lines: 
     """As many lines as fit in a tool result; a single longer line is truncated."""
     while True:
         part = backend.read(path, start_line=start_line, max_lines=max_lines, session=session)
-        if len(part.text) <= _MOST_CHARS:
+        if len(part.text) <= _MAX_CHARS:
             return part
         if max_lines == 1:
-            return replace(part, text=part.text[:_MOST_CHARS] + _CUT)
-        max_lines = max(1, min(max_lines - 1, max_lines * _MOST_CHARS // len(part.text)))
+            return replace(part, text=part.text[:_MAX_CHARS] + _CUT)
+        max_lines = max(1, min(max_lines - 1, max_lines * _MAX_CHARS // len(part.text)))
 
 
 def _redaction_note(text: str) -> dict[str, Any]:
@@ -112,8 +112,13 @@ def _redaction_note(text: str) -> dict[str, Any]:
     return {"redacted": count, "notice": "secrets were replaced by [redacted]"} if count else {}
 
 
-def make_tools(backend: Callable[[], Backend], citations: Citations, workspace: Path) -> list[Tool]:
-    """The tools of one agent; the memory is opened at the first call."""
+def make_tools(
+    backend: Callable[[], Backend],
+    citations: Citations,
+    workspace: Path,
+    tell_written: Callable[[str, str, Session], None] = lambda text, path, session: None,
+) -> list[Tool]:
+    """The tools of one agent; the memory is opened at the first call. `tell_written` hears of each note."""
 
     # JSON Schema accepts 3.0 as an integer.
     def search(args: Mapping[str, Any], call: ToolCall) -> dict[str, Any]:
@@ -134,11 +139,12 @@ def make_tools(backend: Callable[[], Backend], citations: Citations, workspace: 
             # The model's mistake, not a fault of this plugin: return an error, without a diagnostic.
             return ToolResult(f"memory_get: {refusal}", is_error=True)
 
-    def write(args: Mapping[str, Any]) -> dict[str, Any]:
+    def write(args: Mapping[str, Any], call: ToolCall) -> dict[str, Any]:
         from memslot_memory_core.note_writer import append_note
 
         path = append_note(workspace, args["text"], args.get("target", "daily"), args.get("section"))
         backend().request_sync()
+        tell_written(args["text"], path, call.session)
         return {"path": path, "written": True, **_redaction_note(args["text"])}
 
     return [

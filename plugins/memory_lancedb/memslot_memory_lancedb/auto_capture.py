@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from memslot import MemslotError, Message, message_text, strip_recalled
 
+from memslot_memory_lancedb.capture.elsewhere import Kept
 from memslot_memory_lancedb.capture.rules import judge
 from memslot_memory_lancedb.decisions import FAILED, Decision, DecisionLog, message_key
 from memslot_memory_lancedb.memory_record import Origin
 from memslot_memory_lancedb.memory_writer import MemoryWriter
 
 MOST_PER_RUN = 3
+ELSEWHERE = "elsewhere"
+"""Rule of a message that another memory of the slot keeps already."""
+KeptElsewhere = Callable[[str], Kept | None]
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,9 @@ class AutoCapture:
         self._log = log
         self._rules = rules
 
-    def take(self, session: str, messages: Sequence[Message]) -> list[Decision]:
+    def take(
+        self, session: str, messages: Sequence[Message], kept_elsewhere: KeptElsewhere = lambda text: None
+    ) -> list[Decision]:
         """Judge user messages not seen before; returns the decisions, newest first."""
         texts = [strip_recalled(message_text(each)).strip() for each in messages if each.get("role") == "user"]
         by_key = {message_key(text): text for text in texts if text}
@@ -44,9 +50,9 @@ class AutoCapture:
             return []
         # Two processes may handle one run, if a killed host left it behind.
         with self._log.locked():
-            return self._take(session, by_key)
+            return self._take(session, by_key, kept_elsewhere)
 
-    def _take(self, session: str, by_key: dict[str, str]) -> list[Decision]:
+    def _take(self, session: str, by_key: dict[str, str], kept_elsewhere: KeptElsewhere) -> list[Decision]:
         unseen = self._log.unseen(session, list(by_key))
         decisions: list[Decision] = []
         kept = 0
@@ -54,20 +60,22 @@ class AutoCapture:
         for key in reversed(list(by_key)):
             if key not in unseen:
                 continue
-            decision = self._decide(session, key, by_key[key], kept)
+            decision = self._decide(session, key, by_key[key], kept, kept_elsewhere)
             kept += decision.kept
             decisions.append(decision)
             # Logged one by one, so that a process that is killed here doesn't keep the message twice.
             self._log.add([decision])
         return decisions
 
-    def _decide(self, session: str, key: str, text: str, kept: int) -> Decision:
+    def _decide(self, session: str, key: str, text: str, kept: int, kept_elsewhere: KeptElsewhere) -> Decision:
         verdict = judge(text, max_chars=self._rules.max_chars, custom_triggers=self._rules.custom_triggers)
         if not verdict.kept:
             return Decision(session, key, False, verdict.rule, verdict.reason, verdict.text)
         if kept >= MOST_PER_RUN:
             reason = f"worth keeping, but {MOST_PER_RUN} messages of this run were kept already"
             return Decision(session, key, False, "limit", reason, verdict.text)
+        if (elsewhere := kept_elsewhere(verdict.text)) is not None:
+            return Decision(session, key, False, ELSEWHERE, f"worth keeping, but {elsewhere}", verdict.text)
         try:
             outcome = self._writer.keep(verdict.text, category=verdict.category, origin=Origin(session, key))
         except MemslotError as error:

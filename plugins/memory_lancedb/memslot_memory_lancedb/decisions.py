@@ -9,7 +9,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,9 @@ KEPT_DECISIONS = 20_000
 SHOWN_CHARS = 120
 FAILED = "failed"
 """Rule of a message that could not be stored or logged; it may be judged again."""
+WRITTEN_KEPT = timedelta(hours=6)
+WRITTEN_CHARS = 4000
+MOST_WRITTEN = 200
 _PRUNE_EVERY = 500
 _LOCK_SECONDS = 20.0
 
@@ -123,6 +126,21 @@ class DecisionLog:
             for row in rows
         ]
 
+    def note_written(self, memory_id: str, path: str, text: str) -> None:
+        """Log what another memory has just kept, for as long as its conversation may last."""
+        row = (self._agent_id, memory_id, path, text[:WRITTEN_CHARS], datetime.now(UTC).isoformat())
+        with self._open() as database:
+            database.execute("INSERT INTO written VALUES (?, ?, ?, ?, ?)", row)
+
+    def recently_written(self) -> list[tuple[str, str, str]]:
+        """What other memories have kept lately, newest first: memory, path and text of each."""
+        if not self._file.exists():
+            return []
+        with self._open() as database:
+            database.execute("DELETE FROM written WHERE at < ?", ((datetime.now(UTC) - WRITTEN_KEPT).isoformat(),))
+            query = "SELECT memory, path, text FROM written WHERE agent = ? ORDER BY at DESC LIMIT ?"
+            return database.execute(query, (self._agent_id, MOST_WRITTEN)).fetchall()
+
     def blank(self, memories: Sequence[MemoryRecord]) -> None:
         """Blank the text of forgotten memories; their messages stay marked as seen.
 
@@ -157,6 +175,9 @@ class DecisionLog:
                         "CREATE TABLE IF NOT EXISTS decisions (agent TEXT, session TEXT, message TEXT, at TEXT, "
                         "kept INTEGER, rule TEXT, reason TEXT, text TEXT, memory_id TEXT, "
                         "PRIMARY KEY (agent, session, message))"
+                    )
+                    database.execute(
+                        "CREATE TABLE IF NOT EXISTS written (agent TEXT, memory TEXT, path TEXT, text TEXT, at TEXT)"
                     )
                     with database:
                         yield database

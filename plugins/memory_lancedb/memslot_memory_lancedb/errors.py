@@ -4,7 +4,7 @@ MemslotError
 └── StoreError                 the store failed; the message says what to do
     ├── StoreAwayError         it is unreachable now and may be back soon
     ├── StoreDamagedError      its files are damaged or missing; `memslot ltm doctor` shows what can be saved
-    ├── NoSuchMemoryError      this agent has no memory of that id
+    ├── NoSuchMemoryError      this agent has no memory with that id
     ├── ChangedMeanwhileError  another writer changed the same memory concurrently
     └── TransferError          a file to import cannot be read
 """

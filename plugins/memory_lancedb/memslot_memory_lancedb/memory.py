@@ -12,25 +12,29 @@ from memslot import (
     MemoryHit,
     MemoryItem,
     MemoryPage,
+    MemoryPoint,
     MemoryReceipt,
     MemorySearchOutcome,
     MemoryStatus,
     MemoryText,
+    MemoryVersion,
     MemslotError,
     PluginContext,
     Session,
     SingleFlight,
     StillRunningError,
+    one_line,
     redact,
     write_file,
 )
 
 from memslot_memory_lancedb.auto_capture import AutoCapture, CaptureRules
+from memslot_memory_lancedb.capture.elsewhere import OtherMemories
 from memslot_memory_lancedb.decisions import DecisionLog
 from memslot_memory_lancedb.embedding.embedder import Choose, Embedder, pipeline_factory
 from memslot_memory_lancedb.errors import NoSuchMemoryError
 from memslot_memory_lancedb.maintenance import Maintenance
-from memslot_memory_lancedb.memory_record import MemoryRecord, Origin
+from memslot_memory_lancedb.memory_record import MemoryRecord, Origin, SearchHit
 from memslot_memory_lancedb.memory_writer import MemoryWriter, WriteResult
 from memslot_memory_lancedb.recall.background import Backgrounds
 from memslot_memory_lancedb.recall.context import AutoRecall, RecallLimits
@@ -39,8 +43,13 @@ from memslot_memory_lancedb.settings import Settings
 from memslot_memory_lancedb.store.database import Database
 from memslot_memory_lancedb.store.predicate import WAITING, Owner
 from memslot_memory_lancedb.store.store import MemoryStore
+from memslot_memory_lancedb.store.versions import history as list_history
+from memslot_memory_lancedb.store.versions import restore as restore_version
 
 DEFAULT_RESULTS = 5
+MOST_DROPPED = 20
+"""Candidates beyond the results that an explanation names."""
+POINT_CHARS = 160
 _PREFIX = "ltm/"
 STATUS_SECONDS = 5.0
 
@@ -86,29 +95,32 @@ class LanceMemory:
         self.history = history
         self._status_flight: SingleFlight[_StoreState] = SingleFlight("status")
 
-    def search(self, query: str, *, max_results: int | None = None) -> MemorySearchOutcome:
+    def search(self, query: str, *, max_results: int | None = None, explain: bool = False) -> MemorySearchOutcome:
         """Search; a hit's score is its relevance, its explanation has the details."""
         from memslot.retrieval import WEAK_SCORE
 
-        recalled = self.searcher.find(query, max_results or DEFAULT_RESULTS)
+        limit = max_results or DEFAULT_RESULTS
+        recalled = self.searcher.find(query, limit + MOST_DROPPED if explain else limit)
+        hits, dropped = recalled.found[:limit], recalled.found[limit:]
         self.maintenance.check_now()
         identity = self.embedder.identity if self.embedder.is_chosen else None
         return MemorySearchOutcome(
             hits=[
                 MemoryHit(
-                    path=_path_of(each.memory),
+                    path=path_of(each.memory.id),
                     score=round(each.relevance, 4),
                     snippet=redact(each.memory.text),
-                    explanation=each.to_json(),
+                    explanation={**each.to_json(), "parts": each.parts},
                 )
-                for each in recalled.found
+                for each in hits
             ],
             mode=recalled.mode,
             provider=identity.provider if identity is not None else None,
             model=identity.model if identity is not None else None,
             warning=recalled.warning,
             action=recalled.action,
-            weak=bool(recalled.found) and recalled.found[0].relevance < WEAK_SCORE,
+            weak=bool(hits) and hits[0].relevance < WEAK_SCORE,
+            explanation={"dropped": [_dropped(each) for each in dropped]} if explain else None,
         )
 
     def keep(self, text: str) -> WriteResult:
@@ -135,7 +147,7 @@ class LanceMemory:
         """Memories, the newest first."""
         start = int(cursor) if cursor is not None and cursor.isdecimal() else 0
         found, total = self.store.newest(limit, start)
-        items = [MemoryItem(_path_of(each), redact(each.text), each.category, each.changed_at) for each in found]
+        items = [_item(each) for each in found]
         end = start + len(found)
         return MemoryPage(items, str(end) if found and end < total else None)
 
@@ -143,7 +155,7 @@ class LanceMemory:
         """Store a text, unless it is a duplicate."""
         kept = self.writer.keep(text, origin=Origin(session=session.id if session is not None else ""))
         self.maintenance.check_now()
-        return MemoryReceipt(_path_of(kept.memory), kept.action == "created", kept.warning)
+        return MemoryReceipt(path_of(kept.memory.id), kept.action == "created", kept.warning)
 
     def forget(self, path: str) -> bool:
         """Delete a memory by its path."""
@@ -151,6 +163,42 @@ class LanceMemory:
             return self.forget_all([self.store.get(_id_in(path))]) > 0
         except NoSuchMemoryError:
             return False
+
+    def update(self, path: str, text: str, *, expected: str | None = None) -> MemoryReceipt:
+        """Replace a memory's text; its previous form stays in the history."""
+        changed = self.writer.change(_id_in(path), text=text, expected=expected)
+        self.maintenance.check_now()
+        if changed.action == "duplicate":
+            raise MemslotError(f"the same is remembered as {path_of(changed.memory.id)}, and nothing was written")
+        return MemoryReceipt(path, is_new=False, warning=changed.warning)
+
+    def versions(self, *, limit: int = 50) -> list[MemoryVersion]:
+        """The versions of the table, the newest first."""
+        newest = reversed(list_history(self.store)[-limit:])
+        return [MemoryVersion(str(each.number), each.at, each.memories) for each in newest]
+
+    def restore(self, version: str) -> None:
+        """Go back to a version, as `memslot ltm restore` does."""
+        if not version.isdecimal():
+            raise MemslotError(f"there is no version {version!r}")
+        restore_version(self.store, int(version))
+        self.maintenance.check_now()
+
+    def points(self, *, limit: int = 500) -> list[MemoryPoint]:
+        """An even sample of the memories that have a vector."""
+        table = self.store.live()
+        rows = table.sample_rows(limit) if table is not None else []
+        return [
+            MemoryPoint(
+                path_of(row.memory.id),
+                one_line(redact(row.memory.text), POINT_CHARS),
+                row.vector.tolist(),
+                row.memory.category,
+                changed_at=row.memory.changed_at,
+            )
+            for row in rows
+            if row.vector is not None
+        ]
 
     def forget_all(self, memories: Sequence[MemoryRecord]) -> int:
         """Delete memories, and blank their text in the decision log; returns how many existed."""
@@ -213,8 +261,25 @@ class LanceMemory:
         self.store.close()
 
 
-def _path_of(memory: MemoryRecord) -> str:
-    return _PREFIX + memory.id
+def _dropped(hit: SearchHit) -> dict[str, object]:
+    return {"path": path_of(hit.memory.id), "score": round(hit.relevance, 4), "outcome": "beyond maxResults"}
+
+
+def _item(memory: MemoryRecord) -> MemoryItem:
+    details = {
+        "category": memory.category,
+        "importance": memory.importance,
+        "created": memory.created_at,
+        **({"session": memory.origin.session} if memory.origin.session else {}),
+    }
+    return MemoryItem(
+        path_of(memory.id), redact(memory.text), memory.category, memory.changed_at, len(memory.text.encode()), details
+    )
+
+
+def path_of(memory_id: str) -> str:
+    """The path that search and read use for a memory."""
+    return _PREFIX + memory_id
 
 
 def _id_in(path: str) -> str:
@@ -240,6 +305,11 @@ def memory_of(ctx: PluginContext) -> LanceMemory:
         )
 
     return ctx.shared("memory", make)
+
+
+def others_of(ctx: PluginContext) -> OtherMemories:
+    """The memories beside this one in the slot."""
+    return ctx.shared("other memories", lambda: OtherMemories(ctx.plugin_id, memory_of(ctx).log, ctx.memories))
 
 
 def _warning_reporter(ctx: PluginContext) -> Callable[[str], None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Literal, get_args
@@ -78,8 +79,8 @@ class MemoryRecord:
 class SearchHit:
     """A memory that answers a query.
 
-    `score` is how near its vector is, or the share of the query's words where no vector was `compared`; `relevance`
-    joins words and meaning on a scale of 0 to 1, and decides. `found_by` says which of the two found it.
+    `score` is its vector's similarity, or its share of the query's words if no vector was `compared`. `relevance`
+    combines words and meaning on a scale of 0 to 1 and determines the order. `found_by` says which of them matched.
     """
 
     memory: MemoryRecord
@@ -87,6 +88,8 @@ class SearchHit:
     relevance: float = 1.0
     found_by: tuple[Leg, ...] = ("meaning",)
     compared: bool = True
+    parts: Mapping[str, float] = field(default_factory=dict, compare=False)
+    """What its relevance is made of, each from 0 to 1."""
 
     def to_json(self) -> dict[str, Any]:
         """The hit as JSON."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +13,7 @@ from memslot import MemslotError, redact, strip_recalled
 from memslot_memory_lancedb.capture.rules import detect_category
 from memslot_memory_lancedb.embedding.embedder import PATIENCE_SECONDS, Embedder
 from memslot_memory_lancedb.embedding.identity import Identity
-from memslot_memory_lancedb.errors import StoreError
+from memslot_memory_lancedb.errors import ChangedMeanwhileError, StoreError
 from memslot_memory_lancedb.memory_record import MAX_CHARS, Category, MemoryRecord, Origin, SearchHit, sendable
 from memslot_memory_lancedb.scores import DUPLICATE, score_of
 from memslot_memory_lancedb.store.store import MemoryStore
@@ -23,11 +22,6 @@ if TYPE_CHECKING:
     from memslot_memory_lancedb.store.schema import Vector
 
 DEFAULT_IMPORTANCE = 0.7
-_NO = re.compile(
-    r"(?i)\b(?:no|not|never|without|cannot|nicht|nie|kein\w*|ohne|pas|jamais|sans|nunca|sin|não|nem|sem|non|mai|senza"
-    r"|ne|není|nikdy|bez|не|нет|нельзя|никогда|без|niet|geen|inte|ikke)\b"
-    r"|n['’]t\b|[不没沒无無未别別]|ない|ません|안 |않|못"
-)
 
 
 @dataclass(frozen=True)
@@ -82,12 +76,18 @@ class MemoryWriter:
         text: str | None = None,
         importance: float | None = None,
         category: Category | None = None,
+        expected: str | None = None,
     ) -> WriteResult:
-        """Update a memory; its previous form is in the result and the history."""
+        """Update a memory; its previous form is in the result and the history.
+
+        Raises a ChangedMeanwhileError if its redacted text is not the `expected` one.
+        """
         cleaned = self._store.get(memory_id).text if text is None else clean_text(text)
         vector, identity, warning = self._embed(cleaned)
         with self._lock:
             before = self._store.get(memory_id)
+            if expected is not None and redact(before.text) != expected:
+                raise ChangedMeanwhileError(f"memory {memory_id} was changed meanwhile; look at it again")
             after = replace(
                 before,
                 text=cleaned,
@@ -121,14 +121,16 @@ class MemoryWriter:
         self, text: str, vector: Vector | None, identity: Identity | None, but: str = ""
     ) -> SearchHit | None:
         """A duplicate of the text, other than `but`."""
+        from memslot.retrieval import same_text, same_words
+
         table = self._store.live()
         if table is None:
             return None
         if vector is not None and identity == table.generation.identity:
             for memory, distance in table.nearest(vector, 4):
-                # Some models give slightly different vectors for a capital or a full stop.
-                score = 1.0 if _folded(memory.text) == _folded(text) else score_of(distance)
-                if memory.id != but and score >= DUPLICATE and is_duplicate(memory.text, text):
+                # Some models return slightly different vectors for a capital or a full stop.
+                score = 1.0 if same_text(memory.text, text) else score_of(distance)
+                if memory.id != but and score >= DUPLICATE and same_words(memory.text, text):
                     return SearchHit(memory, score)
         # Vectors don't help if one is missing or from another embedder.
         if vector is None or identity != table.generation.identity or table.count_without_vectors():
@@ -136,38 +138,6 @@ class MemoryWriter:
             if memory_of_text is not None and memory_of_text.id != but:
                 return SearchHit(memory_of_text, 1.0, found_by=("words",), compared=False)
         return None
-
-
-def _folded(text: str) -> str:
-    """The text without case, spacing and final period."""
-    return " ".join(text.casefold().split()).rstrip(".!。！ ")
-
-
-def is_duplicate(one: str, other: str) -> bool:
-    """Whether two similar texts have the same words in the same order, or one contains the other's.
-
-    Vectors hardly capture word order: "tea over coffee" and "coffee over tea" have a cosine of .99.
-    """
-    if _folded(one) == _folded(other):
-        return True
-    first, second = _content(one), _content(other)
-    if _negations(one) != _negations(other):
-        return False
-    shorter, longer = sorted((first, second), key=len)
-    starts = range(len(longer) - len(shorter) + 1)
-    return bool(shorter) and any(longer[start : start + len(shorter)] == shorter for start in starts)
-
-
-def _content(text: str) -> tuple[str, ...]:
-    """The stems of a text without stop words, in order."""
-    from memslot.retrieval import STEMMING_TOKENIZER, query_terms
-
-    return query_terms(text, STEMMING_TOKENIZER).stems
-
-
-def _negations(text: str) -> int:
-    """Number of negations in a text; most are stop words, but they invert a statement."""
-    return len(_NO.findall(text))
 
 
 def clean_text(text: str) -> str:

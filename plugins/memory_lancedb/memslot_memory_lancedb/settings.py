@@ -31,6 +31,7 @@ class Settings:
     chat_types: tuple[str, ...] = ("direct",)
     history: timedelta = timedelta(days=7)
     purge_on_forget: bool = False
+    duplicates_others: bool = False
 
     @classmethod
     def of(cls, ctx: PluginContext) -> Settings:
@@ -51,6 +52,7 @@ class Settings:
             chat_types=tuple(config["chatTypes"]),
             history=timedelta(days=config["historyDays"]),
             purge_on_forget=config["purgeOnForget"],
+            duplicates_others=config["duplicateOtherMemories"],
         )
 
 

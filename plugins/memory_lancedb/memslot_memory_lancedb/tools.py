@@ -6,10 +6,11 @@ import json
 from collections.abc import Callable
 from typing import Any, Literal
 
-from memslot import MemslotError, Tool, ToolCall, ToolResult, find_secrets, redact, strip_recalled
+from memslot import MemslotError, Session, Tool, ToolCall, ToolResult, find_secrets, redact, strip_recalled
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from memslot_memory_lancedb.capture.elsewhere import Kept
 from memslot_memory_lancedb.errors import ChangedMeanwhileError, NoSuchMemoryError
 from memslot_memory_lancedb.memory import LanceMemory
 from memslot_memory_lancedb.memory_record import MAX_CHARS, MemoryRecord, Origin, SearchHit
@@ -49,7 +50,14 @@ class ForgetArguments(_Arguments):
     memory_id: str | None = Field(None, min_length=1, max_length=64, description="Its id, if known.")
 
 
-def make_tools(memory: LanceMemory, chat_types: tuple[Any, ...] | None = None) -> list[Tool]:
+def make_tools(
+    memory: LanceMemory,
+    chat_types: tuple[Any, ...] | None = None,
+    find_elsewhere: Callable[[str, Session], Kept | None] = lambda text, session: None,
+    tell_written: Callable[[MemoryRecord, Session], None] = lambda kept, session: None,
+) -> list[Tool]:
+    """The tools of one agent. `find_elsewhere` says whether another memory keeps a text already."""
+
     def recall(args: RecallArguments) -> Any:
         recalled = memory.searcher.find(args.query, args.limit)
         memory.maintenance.check_now()
@@ -64,17 +72,28 @@ def make_tools(memory: LanceMemory, chat_types: tuple[Any, ...] | None = None) -
         return result
 
     def store(args: StoreArguments, call: ToolCall) -> Any:
+        if (elsewhere := find_elsewhere(args.text, call.session)) is not None:
+            return {
+                "action": "duplicate",
+                "keptBy": elsewhere.memory_id,
+                "path": elsewhere.path,
+                "message": f"{elsewhere}; nothing was stored",
+            }
         kept = memory.writer.keep(
             args.text, importance=args.importance, category=args.category, origin=Origin(call.session.id, "")
         )
         memory.maintenance.check_now()
+        if kept.action == "created":
+            tell_written(kept.memory, call.session)
         return _kept(kept, args.text)
 
-    def update(args: UpdateArguments) -> Any:
+    def update(args: UpdateArguments, call: ToolCall) -> Any:
         if args.text is None and args.importance is None and args.category is None:
             return _refused("nothing_to_change", "give a text, an importance or a category to change")
         kept = memory.writer.change(args.memory_id, text=args.text, importance=args.importance, category=args.category)
         memory.maintenance.check_now()
+        if kept.action == "updated":
+            tell_written(kept.memory, call.session)
         return _kept(kept, args.text or "")
 
     def forget(args: ForgetArguments) -> Any:
@@ -132,7 +151,7 @@ def make_tools(memory: LanceMemory, chat_types: tuple[Any, ...] | None = None) -
                 "previous form."
             ),
             parameters=UpdateArguments,
-            execute=_as_tool_error(update),
+            execute=_as_tool_errors(update),
             title="Update a memory",
             destructive=True,
             idempotent=True,

@@ -11,6 +11,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Callable
+from glob import glob
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,9 @@ def finish(host: Host, text: str, session: str = "s") -> str:
 
 
 def entries(bench: Bench) -> list[Path]:
-    return sorted(path for path in bench.home.glob("agents/*/spool/*/*/*.json") if path.parent.name != "set-aside")
+    # Not Path.glob, which fails in Python 3.11 when a host removes its folder meanwhile.
+    found = (bench.home / path for path in glob("agents/*/spool/*/*/*.json", root_dir=bench.home))  # noqa: PTH207
+    return sorted(path for path in found if path.parent.name != "set-aside")
 
 
 def set_aside(bench: Bench) -> list[Path]:

@@ -77,7 +77,7 @@ def test_all_problems_come_at_once_with_lines(places: Places) -> None:
             7,
             "memory.citations",
             "needs the environment variable NOT_THERE, which is not set",
-            "set NOT_THERE, or write $${NOT_THERE} for the text itself",
+            "set NOT_THERE, or write $${NOT_THERE} for the literal text",
         ),
     ]
     assert all(problem.file == str(places.config_file) for problem in caught.value.problems)

@@ -159,7 +159,14 @@ def trees(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
         "boolean": st.booleans(),
         "integer": st.integers(low, high),
         "string": st.text("ab", min_size=1),
-        "array": st.deferred(lambda: st.lists(trees(schema["items"]), max_size=2)),
+        "array": st.deferred(
+            lambda: st.lists(
+                trees(schema["items"]),
+                min_size=schema.get("minItems", 0),
+                max_size=2,
+                unique=schema.get("uniqueItems", False),
+            )
+        ),
         "object": st.dictionaries(st.text("ab"), trees(inner) if inner else st.booleans(), max_size=2),
     }
     kind = schema["type"]

@@ -156,8 +156,8 @@ def test_symlink_within_the_project_is_fine(places: Places, project: Path) -> No
 def test_world_writable_file_is_refused_even_when_trusted(places: Places, project: Path) -> None:
     trust_project(project, places)
     (project / ".memslot/memslot.json5").chmod(0o666)
-    assert "every user" in load(places, project).warnings[0]
-    with pytest.raises(TrustError, match="every user"):
+    assert "world-writable" in load(places, project).warnings[0]
+    with pytest.raises(TrustError, match="world-writable"):
         trust_project(project, places)
 
 
@@ -243,7 +243,7 @@ def test_following_the_advice_gives_the_code_and_ends_the_warning(places: Places
     (project / ".memslot/memslot.json5").write_text(json.dumps({"plugins": CODE["plugins"]}))
     trust_project(project, places)
     (warning,) = load(places, project).warnings
-    *_, key, value = shlex.split(warning.partition("your own: ")[2])
+    *_, key, value = shlex.split(warning.partition("your own config: ")[2])
     set_value(places.config_file, key, parse_cli_value(value), check=lambda tree: [])
     loaded = load(places, project)
     assert loaded.warnings == ()

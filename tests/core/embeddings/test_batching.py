@@ -120,7 +120,7 @@ def test_a_text_that_fits_is_left_whole_and_a_blank_one_is_nothing() -> None:
 def test_what_is_beyond_the_parts_is_left_out_and_said(caplog: pytest.LogCaptureFixture) -> None:
     pieces = split(0, "word " * 1000, 10, 5)
     assert len(pieces) == 5
-    assert "without its end" in caplog.text
+    assert "is truncated" in caplog.text
 
 
 def test_the_mean_is_weighted_by_length_and_a_unit_vector() -> None:

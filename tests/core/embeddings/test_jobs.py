@@ -322,7 +322,7 @@ def test_a_folder_that_cannot_be_written_stops_nothing(tmp_path: Path, caplog: p
     provider = BatchProvider(running_for(1))
     assert numpy.allclose(run(provider, tmp_path / "file" / "jobs"), expected(), atol=1e-6)
     assert (len(provider.jobs), provider.plain) == (1, [])
-    assert "cannot be noted" in caplog.text
+    assert "cannot be saved" in caplog.text
 
 
 def test_another_models_job_is_not_taken_up(tmp_path: Path) -> None:

@@ -74,6 +74,20 @@ def test_every_text_is_sent_once_within_the_limits_and_comes_back_in_its_place(
             assert not row.any()
 
 
+@pytest.mark.parametrize(("said", "most"), [(None, 8000), (100, 100), (50_000, 50_000), (0, 8000), ("many", 8000)])
+def test_a_batch_holds_as_many_tokens_as_the_provider_says(make_provider: Any, said: Any, most: int) -> None:
+    from memslot.embeddings.tokens import estimate_tokens
+
+    provider = make_provider(max_batch_items=10_000)
+    if said is not None:
+        provider.max_batch_tokens = said
+    texts = [f"{number} " + "x" * 396 for number in range(700)]
+    EmbeddingPipeline(provider, concurrency=1).embed_documents(texts)
+    sizes = [sum(map(estimate_tokens, request)) for request in provider.requests]
+    assert max(sizes) <= most
+    assert min(sizes[:-1]) > most - 101, "no batch is left half empty"
+
+
 def test_identical_texts_are_sent_once(make_provider: Any) -> None:
     provider = make_provider()
     rows = EmbeddingPipeline(provider).embed_documents(["a", "b", "a", "a"])
@@ -116,9 +130,9 @@ def test_nan_and_infinity_become_zero() -> None:
 
 
 def test_wrong_dims_name_both_numbers() -> None:
-    with pytest.raises(ProviderError, match="63 dimensions where 64 were due"):
+    with pytest.raises(ProviderError, match="63 dimensions instead of 64"):
         EmbeddingPipeline(WrongDimsProvider()).embed_documents(["a"])
-    with pytest.raises(ProviderError, match="63 dimensions where 64 were due"):
+    with pytest.raises(ProviderError, match="63 dimensions instead of 64"):
         EmbeddingPipeline(WrongDimsProvider()).embed_query("a")
 
 
@@ -131,7 +145,7 @@ def test_a_wrong_count_names_both_numbers(make_provider: Any, given_back: int, s
 
 @pytest.mark.parametrize("answer", [5, object(), iter([[1.0] * 16])], ids=["number", "object", "iterator"])
 def test_an_answer_that_is_no_list_is_refused(make_provider: Any, answer: Any) -> None:
-    with pytest.raises(ProviderError, match="where a list of vectors was due"):
+    with pytest.raises(ProviderError, match="instead of a list of vectors"):
         EmbeddingPipeline(make_provider(lambda texts: answer)).embed_documents(["a"])
 
 

@@ -154,7 +154,7 @@ def test_a_refusal_closes_the_door_for_a_minute_to_all_pipelines(make_provider: 
     for ask in (lambda: second.embed_documents(["b"]), lambda: second.embed_query("c")):
         with pytest.raises(ProviderRefusedError) as caught:
             ask()
-        said = "watched is not asked for another 40 s, because: the key is not valid"
+        said = "watched is paused for another 40 s after this error: the key is not valid"
         assert str(caught.value) == said
     assert (refused.requests, refused.queries) == ([["a"]], [])
     now[0] += 39.9

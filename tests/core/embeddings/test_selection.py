@@ -151,12 +151,12 @@ def test_a_named_provider_that_fails_sends_no_text_to_one_nobody_named() -> None
 def test_an_unknown_name_says_which_there_are() -> None:
     selection = Shop().add("b").add("a").select(provider="opnai")
     assert used(selection) is None
-    assert selection.reason == 'opnai: there is no embedding provider "opnai"; the active ones are: a, b'
+    assert selection.reason == 'opnai: unknown embedding provider "opnai"; active providers: a, b'
     assert selection.is_degraded
 
 
 def test_an_unknown_name_where_there_are_none_at_all() -> None:
-    assert Shop().select(provider="x").reason.endswith("the active ones are: none")
+    assert Shop().select(provider="x").reason.endswith("active providers: none")
 
 
 # fallback

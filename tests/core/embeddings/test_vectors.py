@@ -105,14 +105,14 @@ def test_no_vectors_give_a_matrix_without_rows() -> None:
 @pytest.mark.parametrize(
     ("vectors", "dims", "said"),
     [
-        ([[1.0, 2.0]], 3, "vectors of 2 dimensions where 3 were due"),
+        ([[1.0, 2.0]], 3, "vectors of 2 dimensions instead of 3"),
         ([[1.0, 2.0], [1.0]], None, "unequal length"),
         ([[1.0, 2.0], [1.0]], 2, "unequal length"),
         ([1.0, 2.0], None, "1-dimensional"),
         ([[[1.0]]], None, "3-dimensional"),
-        ([["a"]], None, "not of numbers"),
-        ([[{}]], None, "not of numbers"),
-        ([[], []], 3, "dimensions where 3 were due"),
+        ([["a"]], None, "non-numbers"),
+        ([[{}]], None, "non-numbers"),
+        ([[], []], 3, "dimensions instead of 3"),
     ],
     ids=["dims", "ragged", "ragged with dims", "flat", "too deep", "text", "dict", "empty vectors"],
 )

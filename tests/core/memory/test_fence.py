@@ -8,7 +8,7 @@ import time
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
-from memslot import fence, strip_recalled, visible
+from memslot import fence, recalled_blocks, strip_recalled, visible
 from memslot.memory.fence import NOTICE, TAG
 
 OPEN, CLOSE = f"<{TAG}>", f"</{TAG}>"
@@ -159,3 +159,13 @@ def test_stripping_takes_time_in_proportion_to_the_text(unit: str) -> None:
     assert seconds(200_000) < 0.3
     # A busy machine may spoil one measurement, but not three.
     assert any(seconds(1_000_000) < max(4 * seconds(500_000), 0.05) for _ in range(3))
+
+
+@given(parts=parts_lists, before=st.text(alphabet="ab \n", max_size=10), after=st.text(alphabet="ab \n", max_size=10))
+def test_a_recalled_block_is_found_in_a_prompt(parts: list[str], before: str, after: str) -> None:
+    block = fence(parts)
+    assert recalled_blocks(f"{before}{block}\n\n{after}") == ([block] if block else [])
+
+
+def test_every_block_is_found_also_one_that_does_not_end() -> None:
+    assert recalled_blocks(f"a {OPEN}one{CLOSE} b {OPEN}two") == [f"{OPEN}one{CLOSE}", f"{OPEN}two"]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from memslot.plugins.activation import Rules, decide_activation, environment_rules
+from memslot.plugins.activation import Activation, Rules, decide_activation, environment_rules, members_of
 from memslot.plugins.info import PluginInfo
 
 HOST_API = 1
@@ -22,6 +22,7 @@ INSTALLED = (CORE, RIVAL, EMBEDDER)
 
 IDS = [each.id for each in INSTALLED]
 
+NAMES = st.sampled_from([*IDS, "none", "absent"])
 some_ids = st.frozensets(st.sampled_from(IDS))
 any_rules = st.builds(
     Rules,
@@ -29,7 +30,7 @@ any_rules = st.builds(
     allow=some_ids,
     deny=some_ids,
     disabled=some_ids,
-    slots=st.sampled_from([*IDS, "none", "absent"]).map(lambda owner: {"memory": owner}),
+    slots=st.one_of(NAMES, st.lists(NAMES, min_size=1)).map(lambda value: {"memory": value}),
     chosen_slots=st.just(frozenset({"memory"})),
 )
 
@@ -50,14 +51,18 @@ def test_nothing_runs_against_the_rules_and_everything_else_does(rules: Rules) -
 
 
 @given(any_rules)
-def test_at_most_one_memory_runs_and_it_is_the_one_in_the_slot(rules: Rules) -> None:
+def test_the_memories_that_run_are_those_in_the_slot_in_its_order(rules: Rules) -> None:
     activation = decide_activation(INSTALLED, rules, host_api=HOST_API)
-    memories = {each.id for each in activation.running if each.kind == "memory"}
-    assert memories <= {rules.slots["memory"]}
+    memories = [each.id for each in activation.running if each.kind == "memory"]
+    members = members_of(rules.slots["memory"])
+    assert memories == [each for each in members if each in memories]
     slot = activation.slot("memory")
-    assert {slot.owner} - {None} == memories
+    assert list(slot.owners) == memories
+    assert slot.owner == (memories[0] if memories else None)
     assert slot.owner is not None or slot.error is not None or slot.problem
     assert all(decision.reason for decision in activation.decisions)
+    if rules.enabled and slot.error is None:
+        assert {*slot.owners, *slot.absent} == set(members), "each one runs or is reported"
 
 
 @given(any_rules, st.sampled_from(IDS))
@@ -68,7 +73,9 @@ def test_denying_one_plugin_changes_nothing_for_the_others(rules: Rules, denied:
 @given(any_rules)
 def test_a_slot_that_names_no_memory_is_an_error_unless_plugins_are_off(rules: Rules) -> None:
     error = decide_activation(INSTALLED, rules, host_api=HOST_API).slot("memory").error
-    assert (error is not None) == (rules.enabled and rules.slots["memory"] in ("absent", "embedder"))
+    value = rules.slots["memory"]
+    is_mixed = not isinstance(value, str) and "none" in value and bool(members_of(value))
+    assert (error is not None) == (rules.enabled and (is_mixed or bool({"absent", "embedder"} & {*members_of(value)})))
 
 
 @pytest.mark.parametrize(
@@ -187,3 +194,64 @@ def test_environment_turns_everything_off_even_a_mistaken_slot() -> None:
     activation = decide_activation(INSTALLED, rules, host_api=HOST_API)
     assert activation.running == ()
     assert activation.slot("memory").error is None
+
+
+# Several memories in the slot
+
+
+def decided(slot: list[str], **fields: Any) -> Activation:
+    rules = Rules(slots={"memory": slot}, chosen_slots=frozenset({"memory"}), **fields)
+    return decide_activation(INSTALLED, rules, host_api=HOST_API)
+
+
+def test_a_list_runs_all_and_the_reasons_name_their_places() -> None:
+    activation = decided(["rival-mem", "core-mem"])
+    assert activation.slot("memory").owners == ("rival-mem", "core-mem")
+    reasons = {each.plugin.id: (each.code, each.reason) for each in activation.decisions}
+    assert reasons["rival-mem"] == ("slot-owner", "owns the memory slot")
+    assert reasons["core-mem"] == ("slot-member", "in the memory slot beside rival-mem")
+    assert [each.id for each in activation.running] == ["rival-mem", "core-mem", "embedder"]
+
+
+def test_a_list_of_one_is_as_one_name() -> None:
+    assert decided(["core-mem"]) == decide_activation(INSTALLED, Rules(slots={"memory": "core-mem"}), host_api=HOST_API)
+    assert decided(["none"]) == decide_activation(INSTALLED, Rules(slots={"memory": "none"}), host_api=HOST_API)
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"deny": frozenset({"core-mem"})}, "plugins.deny names it"),
+        ({"allow": frozenset({"rival-mem"})}, "plugins.allow is set and does not name it"),
+        ({"disabled": frozenset({"core-mem"})}, "plugins.entries.core-mem.enabled is false"),
+        ({"broken_entries": {"core-mem": "entry is bad"}}, "entry is bad"),
+    ],
+)
+def test_one_that_does_not_run_is_reported_and_the_next_owns_the_slot(fields: dict[str, Any], reason: str) -> None:
+    activation = decided(["core-mem", "rival-mem"], **fields)
+    slot = activation.slot("memory")
+    assert (slot.owner, slot.owners, slot.error) == ("rival-mem", ("rival-mem",), None)
+    assert slot.absent == {"core-mem": reason}
+    assert slot.problem == f'"core-mem" is in the memory slot but does not run: {reason}'
+    assert {each.plugin.id: each.code for each in activation.decisions}["rival-mem"] == "slot-owner"
+
+
+@pytest.mark.parametrize(
+    ("slot", "sentence"),
+    [
+        (["core-mem", "none"], 'plugins.slots.memory lists "none" beside "core-mem"'),
+        (["core-mem", "rivl-mem"], 'names "rivl-mem", which is not installed; did you mean "rival-mem"?'),
+        (["core-mem", "embedder"], 'names "embedder", which is of kind "embedder", not "memory"'),
+    ],
+)
+def test_a_wrong_name_in_a_list_is_an_error_that_names_it(slot: list[str], sentence: str) -> None:
+    error = decided(slot).slot("memory").error
+    assert error is not None
+    assert sentence in error
+
+
+def test_one_that_is_not_in_the_list_is_told_what_is() -> None:
+    third = plugin("third-mem", "memory")
+    rules = Rules(slots={"memory": ["core-mem", "rival-mem"]})
+    decision = decide_activation([*INSTALLED, third], rules, host_api=HOST_API).decisions[-1]
+    assert (decision.code, decision.reason) == ("slot-rival", 'plugins.slots.memory is "core-mem" and "rival-mem"')

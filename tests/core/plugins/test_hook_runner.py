@@ -252,7 +252,7 @@ def test_wrong_return_type_is_one_diagnostic(bench: Bench, value: object) -> Non
     bench.add("bad", lambda: value)
     bench.add("ok", good("fine"))
     assert bench.start() == [("ok", "fine")]
-    assert bench.events == [("bad", "before_agent_start", f"returned {type(value).__name__} where AgentStart was due")]
+    assert bench.events == [("bad", "before_agent_start", f"returned {type(value).__name__} instead of AgentStart")]
 
 
 def test_diagnostic_tells_plugin_hook_duration_and_error(bench: Bench) -> None:

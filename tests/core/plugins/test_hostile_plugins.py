@@ -34,9 +34,9 @@ def lines(host, plugin_id: str) -> list[str]:
         ("def broken(:", "SyntaxError"),
         ("@hookimpl\ndef register_tools(ctx, wrong): pass", "hooks: PluginValidationError"),
         ("@hookimpl\ndef register_tols(ctx): pass", "there is no hook 'register_tols'"),
-        ("@hookimpl\ndef register_tools(ctx): return 5", "register_tools: returned int where a list of Tool was due"),
-        ("@hookimpl\ndef register_tools(ctx): return ['x']", "register_tools: returned str where Tool was due"),
-        ("@hookimpl\ndef register_tools(ctx): return 'abc'", "returned str where a list of Tool was due"),
+        ("@hookimpl\ndef register_tools(ctx): return 5", "register_tools: returned int instead of a list of Tool"),
+        ("@hookimpl\ndef register_tools(ctx): return ['x']", "register_tools: returned str instead of Tool"),
+        ("@hookimpl\ndef register_tools(ctx): return 'abc'", "returned str instead of a list of Tool"),
         (
             "@hookimpl\ndef register_tools(ctx): return [Tool(f't{i}', 'x', {}, print) for i in range(10_000)]",
             "register_tools: returned more than 100 items, of which none was taken",
@@ -52,11 +52,11 @@ def lines(host, plugin_id: str) -> list[str]:
         ),
         (
             "@hookimpl\ndef register_embedding_providers(ctx): return [object()]",
-            "register_embedding_providers: returned object where EmbeddingProviderSpec was due",
+            "register_embedding_providers: returned object instead of EmbeddingProviderSpec",
         ),
         (
             "@hookimpl\ndef register_prompt_sections(ctx): return None or 3",
-            "returned int where a list of PromptSection",
+            "returned int instead of a list of PromptSection",
         ),
     ],
 )
@@ -129,7 +129,7 @@ def test_registration_that_hangs_is_left_behind(write_plugin, load_host, good, m
         ),
         (
             {"id": "x", "kind": "tool", "name": "n", "configSchema": {"$ref": "http://127.0.0.1:9/x"}},
-            "references must stay inside it",
+            "only references within the schema are allowed",
         ),
         ({"id": "x", "kind": "tool", "name": "n", "provides": {"commands": ["config"]}}, "command of memslot itself"),
         ({"id": "x", "kind": "tool", "name": "n", "provides": {"commands": ["config wipe"]}}, "only to: sessions"),

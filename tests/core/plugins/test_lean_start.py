@@ -101,7 +101,7 @@ def test_blas_gets_one_thread_unless_somebody_says_otherwise(given: dict[str, st
 @pytest.fixture
 def prepare(tmp_path: Path, write_plugin: Any) -> Any:
     (tmp_path / "home").mkdir()
-    env = {"MEMSLOT_HOME": str(tmp_path / "home"), "MEMSLOT_LOAD_PLUGINS": "first,second,third"}
+    env = {"MEMSLOT_HOME": str(tmp_path / "home")}
     hooks = """
     @hookimpl
     def register_embedding_providers():
@@ -125,7 +125,8 @@ def prepare(tmp_path: Path, write_plugin: Any) -> Any:
     paths = {"plugins": {"load": {"paths": [str(tmp_path / "plugins")]}, "slots": {"memory": "none"}}}
     (tmp_path / "home" / "memslot.json5").write_text(json.dumps(paths))
 
-    def make() -> Host:
+    def make(plugins: str = "first,second,third") -> Host:
+        env["MEMSLOT_LOAD_PLUGINS"] = plugins
         places = Places.from_env(env)
         return Host.prepare(*read_setup(places, env), places, env=env)
 
@@ -154,6 +155,39 @@ def test_a_prepared_host_starts_only_the_provider_that_is_named(prepare: Any) ->
         assert imported() == ["third"]
         host.select_embedder(replace(settings, provider="auto"))
         assert imported() == ["first", "second", "third"]
+
+
+def test_a_prepared_host_starts_only_the_memories_that_are_asked(
+    prepare: Any, write_plugin: Any, tmp_path: Path
+) -> None:
+    memory = """
+    class Shelf:
+        def search(self, query, *, max_results=None): ...
+        def status(self): return MemoryStatus("shelf")
+        def remember(self, text, *, session=None): return MemoryReceipt("shelf")
+        def close(self): ...
+
+    @hookimpl
+    def register_memory(ctx):
+        assert len(ctx.memories) == 0, "asked while it registers"
+        return Shelf()
+
+    @hookimpl
+    def memory_written(written): ...
+    """
+    for name in ("shelf", "rack"):
+        write_plugin(name, memory, kind="memory")
+    config = json.loads((tmp_path / "home" / "memslot.json5").read_text())
+    config["plugins"]["slots"]["memory"] = ["shelf", "rack"]
+    (tmp_path / "home" / "memslot.json5").write_text(json.dumps(config))
+    with prepare("first,shelf,rack") as host:
+        assert host.memories.ids == ("shelf", "rack")
+        assert set(host.memories.statuses()) == {"shelf", "rack"}
+        assert imported() == ["rack", "shelf"]
+        host.memories.remember("Ada drinks tea.")
+        assert imported() == ["first", "rack", "shelf"], "any plugin may want to hear of it"
+        assert host.memories.ids == ("shelf", "rack")
+        assert list(host.diagnostics) == []
 
 
 def test_a_prepared_host_is_whole_once_something_needs_all_plugins(prepare: Any) -> None:

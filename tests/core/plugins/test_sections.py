@@ -52,8 +52,8 @@ def test_faults_in_keys_of_plugins_and_of_the_host_are_told_together(write_plugi
         ({"type": "string", "maxLength": 3}, "long", "must have at most 3 characters"),
         ({"type": "string", "minLength": 3}, "ab", "must have at least 3 characters"),
         ({"type": "string", "pattern": "^a"}, "b", "must match the pattern ^a"),
-        ({"type": "array", "uniqueItems": True}, [1, 1], "holds the same item twice"),
-        ({"anyOf": [{"type": "integer"}, {"type": "boolean"}]}, "x", "fits none of the forms it may have"),
+        ({"type": "array", "uniqueItems": True}, [1, 1], "has a duplicate item"),
+        ({"anyOf": [{"type": "integer"}, {"type": "boolean"}]}, "x", "matches none of the allowed forms"),
         ({"type": "number"}, float("nan"), "must be a number"),
     ],
 )

@@ -91,7 +91,7 @@ def test_any_text_and_any_term_give_shares(texts: list[str], term: str) -> None:
 
 
 def test_a_vocabulary_that_grew_too_large_is_begun_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memslot.retrieval.vocabulary._MOST_WORDS", 3)
+    monkeypatch.setattr("memslot.retrieval.vocabulary._MAX_WORDS", 3)
     matcher = _matcher("maria")
 
     for number in range(20):

@@ -67,4 +67,4 @@ def test_the_memory_takes_the_slot_when_it_is_enabled(
     fresh_environment.memslot("plugins", "enable", "new-memory", env=home)
     given = json.loads(fresh_environment.memslot("run", "hello there", "--json", env=home).stdout)
     assert given["memory"] == "new-memory"
-    assert {"memory_store", "memory_recall", "new_tool"} <= {tool["name"] for tool in given["tools"]}
+    assert {"new_memory_store", "new_memory_recall", "new_tool"} <= {tool["name"] for tool in given["tools"]}

@@ -102,13 +102,13 @@ def test_names_that_cannot_be_used(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["core", "memslot-core", "memory-core", "embed-providers", "memslot"])
 def test_names_of_the_project_itself(tmp_path: Path, name: str) -> None:
-    with pytest.raises(PluginError, match="part of memslot itself"):
+    with pytest.raises(PluginError, match="reserved for memslot itself"):
         write_package(name, "tool", tmp_path)
 
 
 @pytest.mark.parametrize("name", ["auto", "none", "embed-auto"])
 def test_names_with_a_meaning(tmp_path: Path, name: str) -> None:
-    with pytest.raises(PluginError, match="has a meaning in the config"):
+    with pytest.raises(PluginError, match="is a reserved word in the config"):
         write_package(name, "embedder", tmp_path)
 
 

@@ -99,7 +99,7 @@ def test_no_message_is_written_when_one_of_them_cannot_be(store: SessionStore) -
 
     with pytest.raises(SessionError, match="neither mappings nor objects"):
         store.append("s1", [HELLO, 7])  # type: ignore[list-item]
-    with pytest.raises(SessionError, match="33,554,432 at a time"):
+    with pytest.raises(SessionError, match="limit of 33,554,432"):
         store.append("s1", [HELLO, {"role": "user", "content": "x" * 50_000_000}])
     assert store.path_of("s1").read_bytes() == before
 
@@ -280,7 +280,7 @@ def test_a_torn_line_is_told_and_costs_no_other_line(store: SessionStore) -> Non
     found = store.read("s1")
     assert [message["content"] for message in found.messages] == ["hello", "third"]
     assert (found.torn, found.broken) == (False, (3,))
-    assert "cannot be read: 3" in found.problems[0]
+    assert "unreadable line(s): 3" in found.problems[0]
 
 
 def test_a_last_line_that_only_lacks_its_end_is_whole(store: SessionStore) -> None:
@@ -327,7 +327,7 @@ def test_a_torn_transcript_can_be_read_where_no_lock_can_be_had(store: SessionSt
     found = store.read("s1")
 
     assert (found.messages, found.torn) == ((HELLO,), True)
-    with pytest.raises(SessionError, match="could not be made"):
+    with pytest.raises(SessionError, match="could not be created"):
         store.append("s1", [HELLO])
 
 
@@ -366,7 +366,7 @@ def test_a_full_disk_leaves_the_transcript_as_it_was(store: SessionStore, monkey
 
     with monkeypatch.context() as patch:
         patch.setattr("memslot.sessions.transcript.os.write", full)
-        with pytest.raises(SessionError, match=r"No space left on device.* as it was"):
+        with pytest.raises(SessionError, match=r"No space left on device.* is unchanged"):
             store.append("s1", [HELLO])
     assert store.path_of("s1").read_bytes() == before
 

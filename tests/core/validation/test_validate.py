@@ -135,14 +135,14 @@ def test_an_id_other_than_the_entry_points(project: Path) -> None:
 
 def test_an_entry_other_than_the_entry_points(project: Path) -> None:
     edit(manifest_of(project), lambda tree: tree.update(entry="memslot_sample.tools"))
-    assert "make them equal" in problems(project)["entry-point"]
+    assert "they must match" in problems(project)["entry-point"]
 
 
 def test_an_entry_point_outside_the_package(project: Path) -> None:
     file = project / "pyproject.toml"
     file.write_text(file.read_text().replace('"memslot_sample.plugin"', '"json"'))
     edit(manifest_of(project), lambda tree: tree.pop("entry"))
-    assert "where its manifest lies" in problems(project)["entry-point"]
+    assert "the folder of its manifest" in problems(project)["entry-point"]
 
 
 def test_a_pyproject_that_cannot_be_read(project: Path) -> None:
@@ -182,13 +182,13 @@ def test_code_that_raises(project: Path) -> None:
 
 def test_code_that_ends_python(project: Path) -> None:
     write_hooks(project, "import os\nos._exit(7)")
-    assert "ended Python with 7" in problems(project)["load"]
+    assert "exited with code 7" in problems(project)["load"]
 
 
 def test_code_that_hangs(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trial, "TIMEOUT_SECONDS", 3.0)
     write_hooks(project, "import time\ntime.sleep(60)")
-    assert "did not end within 3 s" in problems(project)["load"]
+    assert "took longer than 3 s" in problems(project)["load"]
 
 
 def test_the_plugin_is_not_loaded_into_this_process(project: Path, tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ def test_a_hook_with_an_argument_it_does_not_have(project: Path) -> None:
 def test_a_hook_without_its_mark(project: Path) -> None:
     file = project / "memslot_sample" / "plugin.py"
     file.write_text(file.read_text() + "\n\ndef agent_end(ctx) -> None: ...\n")
-    assert "agent_end is the name of a hook, but it is not marked" in problems(project)["hooks"]
+    assert "agent_end is named like a hook, but is not marked" in problems(project)["hooks"]
 
 
 def test_no_hook_at_all(project: Path) -> None:

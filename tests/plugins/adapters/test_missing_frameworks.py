@@ -44,6 +44,14 @@ def test_a_missing_framework_is_one_sentence_with_the_command(adapter: str) -> N
     )
 
 
+def test_hermes_is_named_and_not_only_its_module() -> None:
+    done = load("hermes", {"agent"})
+
+    said = done.stderr.strip().splitlines()[-1]
+    assert said.startswith("ImportError: this adapter needs hermes_agent, which cannot be imported")
+    assert said.endswith(extra_install_command("hermes"))
+
+
 @pytest.mark.parametrize("adapter", sorted(ADAPTERS))
 def test_the_others_frameworks_need_not_be_there(adapter: str) -> None:
     own = {ADAPTERS[adapter][1]} | ({"langchain_core"} if adapter == "langgraph" else set())

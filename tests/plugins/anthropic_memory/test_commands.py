@@ -445,7 +445,7 @@ class TestPlugin:
             told = open_host("anthropic-memory", config=config).call_tool("memory", {"command": "view"})
 
         assert told.is_error
-        assert told.text == "Error: the memory tool edits note files, and the memory in the slot keeps none"
+        assert told.text == "Error: the memory tool edits note files, and the memory in the slot has none"
 
 
 def test_the_memory_hears_of_each_change(workspace: Path) -> None:

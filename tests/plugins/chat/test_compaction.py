@@ -33,9 +33,11 @@ def test_notes_first_then_a_summary_then_the_answer(chat: Any, wire: Any) -> Non
 
     assert done.stdout == "Blue.\n"
     flush = chat.server.seen[1]
-    assert "about to be shortened" in flush.messages[0]["content"]
-    assert [each["role"] for each in flush.messages].count("system") == 1
-    assert flush.texts[-1][1].startswith("Append decisions")
+    before = chat.server.seen[0]
+    assert flush.messages[: len(before.messages)] == before.messages, "the provider finds it in its cache"
+    assert flush.body["tools"] == before.body["tools"]
+    assert "about to be shortened" in flush.texts[-1][1]
+    assert "\n\nAppend decisions" in flush.texts[-1][1]
     assert chat.file("kept") == "the gate is blue\n"
     told = summary_request(chat, 3)
     assert told.startswith("Person: the gate is blue word")
@@ -64,7 +66,7 @@ def test_the_count_of_the_endpoint_decides_within_one_chat(chat: Any, wire: Any)
     shown.expect("One.")
     shown.prompt()
     shown.line("shorter")
-    shown.expect("a summary now stands for 2 older messages", "Two.")
+    shown.expect("a summary now replaces 2 older messages", "Two.")
     shown.prompt()
 
     assert "NO_REPLY" not in shown.text
@@ -112,7 +114,7 @@ def test_a_prompt_that_no_summary_makes_fit(chat: Any, wire: Any) -> None:
     done = chat.run("hello", "--session", "work")
 
     assert done.returncode == 1
-    assert "takes no conversation of this length" in done.stderr
+    assert "rejects a conversation of this length" in done.stderr
     assert chat.server.is_done
 
 
@@ -139,7 +141,7 @@ def test_without_a_summary_the_oldest_turns_go(chat: Any, wire: Any) -> None:
     done = chat.run("well?", "--session", "work")
 
     assert (done.returncode, done.stdout) == (0, "Yes.\n")
-    assert "2 older messages are left out from now on, without a summary" in done.stderr
+    assert "2 older messages were dropped without a summary" in done.stderr
     assert "no summaries today" in done.stderr
     (only,) = chat.server.seen[3].texts
     assert "there is no summary of it" in only[1]

@@ -71,3 +71,22 @@ def test_the_memory_is_searched_written_and_recalled(chat: Any, wire: Any) -> No
     assert "Ines keeps the orchid key." in results[0]
     (note,) = (workspace / "memory").glob("*.md")
     assert "The orchid blooms." in note.read_text(encoding="utf-8")
+
+
+def test_two_memories_are_shown_and_searched_as_one(chat: Any) -> None:
+    chat.configure(memory=["memory-core", "memory-lancedb"], memorySearch={"provider": "none"})
+    workspace = chat.command.home / "workspace"
+    workspace.mkdir()
+    (workspace / "MEMORY.md").write_text("Ines keeps the orchid key.\n", encoding="utf-8")
+    chat.command.ok("ltm", "add", "Ben waters the orchid on Sundays.")
+    shown = chat.terminal("--session", "garden")
+
+    assert "memory-core and memory-lancedb" in shown.text
+    shown.line("/memory orchid")
+    shown.expect("Ines keeps the orchid key.")
+    shown.prompt()
+    assert "memory-lancedb ltm/" in shown.text
+    assert "Ben waters the orchid on Sundays." in shown.text
+    shown.line("/memory")
+    shown.expect("memory-core (builtin)", "memory-lancedb (lancedb)")
+    shown.prompt()

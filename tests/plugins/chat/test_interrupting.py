@@ -18,7 +18,7 @@ def test_ctrl_c_stops_an_answer_and_keeps_the_conversation(chat: Any, wire: Any)
     shown.line("what colour?")
     shown.expect("The gate is bl")
     shown.send("\x03")
-    shown.expect("stopped; what was said so far is kept")
+    shown.expect("stopped; the answer so far is kept")
     assert chat.server.hung_up.wait(60), "the connection was kept"
     shown.prompt()
     shown.line("go on")

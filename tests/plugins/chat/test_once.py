@@ -165,7 +165,7 @@ def test_a_model_without_tools_is_asked_without(chat: Any, wire: Any) -> None:
     done = chat.run("go")
 
     assert done.stdout == "fine\n"
-    assert "asked without tools" in done.stderr
+    assert "continuing without tools" in done.stderr
     assert "tools" not in chat.server.seen[1].body
 
 
@@ -347,9 +347,9 @@ def test_an_empty_answer_is_none(chat: Any, wire: Any) -> None:
 
     plain, told = chat.run("go"), chat.run("go", "--json")
 
-    assert (plain.returncode, plain.stdout, plain.stderr) == (1, "", "Error: the model gave an empty answer\n")
+    assert (plain.returncode, plain.stdout, plain.stderr) == (1, "", "Error: the model returned an empty answer\n")
     assert told.returncode == 1
-    assert json.loads(told.stdout)["error"] == "the model gave an empty answer"
+    assert json.loads(told.stdout)["error"] == "the model returned an empty answer"
 
 
 def test_json_is_json_also_where_the_output_is_ascii(chat: Any, wire: Any) -> None:

@@ -52,7 +52,7 @@ def test_what_is_missing_is_said_with_the_commands_that_set_it(defaults: dict[st
 
 @pytest.mark.parametrize("url", ["api.example", "ftp://x", "http://", "http://x:port", "http://[", "file:///etc"])
 def test_an_address_that_is_none_is_refused(url: str) -> None:
-    with pytest.raises(ChatSettingsError, match="begins with http"):
+    with pytest.raises(ChatSettingsError, match="must start with http"):
         settings({"model": "a", "baseUrl": url})
 
 

@@ -19,7 +19,7 @@ def test_a_conversation(chat: Any, wire: Any) -> None:
     shown = chat.terminal()
 
     assert "memslot chat · echo-1 at http://127.0.0.1:" in shown.text
-    assert "A new conversation" in shown.text
+    assert "New conversation" in shown.text
     shown.line("which gate?")
     shown.expect("recalled 2 lines from memory", "Let me write it down.")
     shown.expect('keep {"word": "blue"} · ', " s · 4 characters")
@@ -42,7 +42,7 @@ def test_the_next_chat_goes_on_with_the_last_one(chat: Any, wire: Any) -> None:
     first.wait()
 
     second = chat.terminal()
-    assert "Going on with " in second.text
+    assert "Resuming " in second.text
     second.line("b")
     second.expect("Two.")
     second.prompt()
@@ -60,7 +60,7 @@ def test_a_chat_does_not_go_on_with_what_a_script_asked(chat: Any, wire: Any) ->
     chat.run("asked every morning")
 
     dialogue = chat.terminal()
-    assert "Going on with " not in dialogue.text
+    assert "Resuming " not in dialogue.text
     dialogue.line("hello")
     dialogue.expect("Two.")
 
@@ -149,7 +149,7 @@ def test_slash_commands(chat: Any, wire: Any) -> None:
         shown.expect(line)
         return str(shown.prompt())
 
-    assert "Nothing asked yet" in ask("/explain")
+    assert "No prompt yet" in ask("/explain")
     shown.line("which gate?")
     shown.expect("One.")
     shown.prompt()
@@ -164,10 +164,10 @@ def test_slash_commands(chat: Any, wire: Any) -> None:
     listed = ask("/sessions")
     assert "colours" in listed
     assert "which gate?" in listed
-    assert "There is no command /seshuns; did you mean /sessions?" in ask("/seshuns").replace("\n", " ")
+    assert "Unknown command /seshuns; did you mean /sessions?" in ask("/seshuns").replace("\n", " ")
     assert "There is no conversation 'nowhere'" in ask("/sessions nowhere")
-    assert "A new conversation" in ask("/new")
-    assert "Going on with colours" in ask("/sessions colours")
+    assert "New conversation" in ask("/new")
+    assert "Resuming colours" in ask("/sessions colours")
     shown.line("//slash is for you")
     shown.expect("Slash.")
     shown.prompt()
@@ -185,7 +185,7 @@ def test_tab_completes_commands_and_conversations(chat: Any, wire: Any) -> None:
     shown.send("/ses\t")
     shown.expect("/sessions")
     shown.send(" col\t\r")
-    shown.expect("Going on with colours")
+    shown.expect("Resuming colours")
 
 
 def test_lines_that_are_remembered_are_the_owners_alone(chat: Any, wire: Any) -> None:

@@ -286,7 +286,7 @@ def test_an_upload_that_is_sent_elsewhere_is_refused(wire: Any, make: Any) -> No
         if seen.path.startswith("/upload")
         else answer(seen)
     )
-    with pytest.raises(ProviderError, match="another address, to which the key is not sent"):
+    with pytest.raises(ProviderError, match="another address, which must not get the key"):
         make("gemini", base_url=server.url).submit_batch(TEXTS)
     assert other.seen == []
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -38,3 +40,16 @@ def test_a_key_decides_which_provider_is_automatic(tmp_path: Path, variable: str
     assert selection.provider.id == chosen
     order = ["local", "openai", "gemini", "voyage", "universal"]
     assert [name for name, _ in selection.passed_over] == order[: order.index(chosen)]
+
+
+def test_a_remote_provider_loads_its_client_with_its_first_request() -> None:
+    code = """
+import sys
+from memslot import ProviderOptions
+from memslot_embed_providers import gemini, ollama, openai, voyage
+for plugin in (gemini, ollama, openai, voyage):
+    plugin.create(ProviderOptions(model="some-model", api_key="not-a-real-key-at-all", dimensions=4)).dims
+print(sorted({"httpx2", "openai"} & set(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

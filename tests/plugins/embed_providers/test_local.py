@@ -183,7 +183,7 @@ class TestDownloads:
         assert (tmp_path / "mine/owner/repo/tiny.gguf").is_file()
 
     def test_a_long_download_goes_on_in_the_background(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(background, "_PATIENCE_SECONDS", 0.1)
+        monkeypatch.setattr(background, "_WAIT_SECONDS", 0.1)
         go_on = threading.Event()
 
         def wait(hub: Hub, handler: Handler) -> None:
@@ -197,7 +197,7 @@ class TestDownloads:
                 assert selection.provider is None
                 assert "is being downloaded" in selection.reason
             go_on.set()
-            monkeypatch.setattr(background, "_PATIENCE_SECONDS", 30)
+            monkeypatch.setattr(background, "_WAIT_SECONDS", 30)
             while (selection := select(tmp_path, env=env, modelPath=self.URI)).provider is None:
                 assert "is being downloaded" in selection.reason
             assert selection.provider.dims == 384

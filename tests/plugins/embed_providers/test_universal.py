@@ -320,7 +320,8 @@ def test_it_works_without_sockets_and_loads_nothing_before_the_first_text(tmp_pa
 THREADS = """
 import threading
 from memslot_embed_providers.universal.provider import UniversalProvider
-from memslot_embed_providers.universal.model import _openblas_threads, load_model
+from memslot_embed_providers.universal.model import load_model
+from memslot.blas import _openblas_threads
 
 count, _ = _openblas_threads()
 before, during = count(), set()
@@ -360,3 +361,25 @@ def test_it_works_after_a_fork() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_program_may_end_while_threads_embed() -> None:
+    """Sentencepiece in a thread that Python ends would abort the process."""
+    code = """
+import threading
+from memslot_embed_providers.universal.model import load_model
+
+tokenizer, embedded = load_model()._backend.sp, threading.Semaphore(0)
+
+def embed():
+    while True:
+        tokenizer.encode("the quick brown fox jumps over the lazy dog " * 3)
+        embedded.release()
+
+for _ in range(4):
+    threading.Thread(target=embed, daemon=True).start()
+for _ in range(1000):
+    embedded.acquire()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import io
 import json
 import shutil
+import sqlite3
 import sys
 import zipfile
 from pathlib import Path
@@ -41,6 +43,21 @@ SAID = {
         ("assistant", "In the currency of the order."),
         ("user", "Round half to even, as on the picture."),
     ],
+    "gemini-5f1c2d3e-0000-4000-8000-00000000a001": [
+        ("user", "How warm is the greenhouse?"),
+        ("assistant", "I will read the log."),
+        ("assistant", "Twenty-one degrees."),
+    ],
+    "qwen-7ad7e1da-0000-4000-8000-00000000b001": [
+        ("user", "Plant the beans in May."),
+        ("assistant", "I will note it."),
+        ("assistant", "Noted: beans in May."),
+        ("user", "And the peas?"),
+    ],
+    "opencode-ses_e10bc3d01ffe": [
+        ("user", "Which slates for the roof?"),
+        ("assistant", "Welsh slates."),
+    ],
     "openclaw": [
         ("user", "Book the dentist for Thursday."),
         ("assistant", ""),
@@ -56,6 +73,9 @@ SAID = {
 FILES = {
     "claude_code.jsonl": "claude-code-claude_code",
     CODEX: "codex-019c2d7a-41c4-78b1-b7cc-a45d62a89cd5",
+    "session-2026-03-02T10-00-5f1c2d3e.jsonl": "gemini-5f1c2d3e-0000-4000-8000-00000000a001",
+    "qwen.jsonl": "qwen-7ad7e1da-0000-4000-8000-00000000b001",
+    "conversations-opencode.json": "opencode-ses_e10bc3d01ffe",
     "openclaw.jsonl": "openclaw",
     "conversations.json": "chatgpt-697e0000-1111-8000-9000-abcdefabcdef",
 }
@@ -75,6 +95,48 @@ def test_what_was_said_is_taken_over_and_what_the_program_said_to_itself_is_not(
     assert done.refused == []
     assert [each.id for each in done.sessions if each.state == "new"] == [session_id]
     assert said_in(store, session_id) == SAID[session_id]
+
+
+def make_database(file: Path, *rows: tuple[str, str | None, str]) -> None:
+    """opencode's tables, as far as they are read; a row is a conversation, its parent and what was said in it."""
+    with contextlib.closing(sqlite3.connect(file)) as database, database:
+        database.execute("CREATE TABLE session (id, parent_id, title, directory, time_created)")
+        database.execute("CREATE TABLE message (id, session_id, time_created, data)")
+        database.execute("CREATE TABLE part (id, message_id, session_id, data)")
+        for name, parent, text in rows:
+            database.execute("INSERT INTO session VALUES (?, ?, 'Title', '/home/mia', 1772442000000)", (name, parent))
+            message = (f"msg_{name}", name, json.dumps({"role": "user"}))
+            database.execute("INSERT INTO message VALUES (?, ?, 1772442000000, ?)", message)
+            parts = [(f"prt_{name}", json.dumps({"type": "text", "text": text})), (f"prt_{name}z", "{ torn")]
+            for part, data in parts:
+                database.execute("INSERT INTO part VALUES (?, ?, ?, ?)", (part, f"msg_{name}", name, data))
+
+
+def test_the_database_of_opencode_gives_its_conversations_but_not_those_of_sub_agents(
+    store: SessionStore, tmp_path: Path
+) -> None:
+    make_database(tmp_path / "opencode.db", ("ses_1", None, "Oak or ash?"), ("ses_2", "ses_1", "Count the rings."))
+    before = (tmp_path / "opencode.db").read_bytes()
+
+    done = import_sessions(store, [tmp_path])
+
+    assert [(each.id, each.state) for each in done.sessions] == [("opencode-ses_1", "new")]
+    assert said_in(store, "opencode-ses_1") == [("user", "Oak or ash?")]
+    assert (tmp_path / "opencode.db").read_bytes() == before
+    assert [file.name for file in tmp_path.glob("opencode*")] == ["opencode.db"]
+
+
+@pytest.mark.parametrize("content", [b"", b"no database", b"SQLite format 3\0" + b"\xff" * 500])
+def test_a_database_that_is_none_is_refused_in_one_sentence(
+    store: SessionStore, tmp_path: Path, content: bytes
+) -> None:
+    (tmp_path / "opencode.db").write_bytes(content)
+
+    done = import_sessions(store, [tmp_path / "opencode.db"])
+
+    assert done.sessions == []
+    assert len(done.refused) == 1
+    assert "opencode's database" in done.refused[0]
 
 
 def test_titles_that_the_person_chose_come_before_those_that_were_made_up(store: SessionStore, copies: Path) -> None:
@@ -191,7 +253,15 @@ def test_the_registry_knows_where_a_session_is_from_and_when_it_was(store: Sessi
     titles = {each.id: each.title for each in store.sessions()}
     assert titles["openclaw"] == "Book the dentist for Thursday."
     assert titles["chatgpt-697e0000-1111-8000-9000-abcdefabcdef"] == "Bread with rye"
-    assert [each.record.channel for each in store.sessions()] == ["openclaw", "codex", "claude-code", "chatgpt"]
+    assert [each.record.channel for each in store.sessions()] == [
+        "qwen",
+        "gemini",
+        "opencode",
+        "openclaw",
+        "codex",
+        "claude-code",
+        "chatgpt",
+    ]
 
 
 def test_an_import_of_many_costs_as_much_for_each_as_one_of_few(store: SessionStore, tmp_path: Path) -> None:
@@ -297,7 +367,7 @@ def test_an_exported_session_comes_back_as_it_was(store: SessionStore, tmp_path:
         ("conversations.json", b'[{"mapping": {', "not valid JSON"),
         ("conversations.json", b'[{"chat_messages": []}]', "not a ChatGPT export"),
         ("conversations.json", b"[" * 100_000, "not valid JSON"),
-        ("x.json5", b"{a: 1}", "not a session that memslot has exported"),
+        ("x.json5", b"{a: 1}", "not a memslot session export"),
         ("x.json5", b"{a: ", "not JSON5"),
         ("x.json5", b"{said: 'a secret', b: 1e400 ]", "not JSON5"),
         ("x.json5", b"\xff\xfe", "not UTF-8 text"),

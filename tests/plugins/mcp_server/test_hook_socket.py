@@ -9,11 +9,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from memslot import AgentStart, hookimpl
+from memslot import AgentStart, Hosts, hookimpl
 from memslot.testing import HostOpener, InlinePlugin
 from memslot_mcp_server import hook_client
 from memslot_mcp_server.server import hook_socket
-from memslot_mcp_server.server.hosts import Hosts
 from memslot_mcp_server.server.workers import Workers
 
 from tests.plugins.mcp_server.conftest import World
@@ -44,7 +43,7 @@ class TestHooksBesideAServer:
         sockets = Path(hook_client.socket_folder() or "")
         left_by_others = set(sockets.glob("*"))  # of processes that were killed; their numbers come again
         conversation = world.folder / "conversation.jsonl"
-        said = {"type": "user", "message": {"role": "user", "content": "Remember the tea."}}
+        said = {"type": "user", "uuid": "u", "message": {"role": "user", "content": "Remember the tea."}}
         conversation.write_text(json.dumps(said) + "\n", encoding="utf-8")
         with talking(world) as talk:
             talk.shake_hands()
@@ -117,10 +116,11 @@ class TestHooksBesideAServer:
                 answers = hook_socket._HookServer(Hosts(lambda: host), Workers(), own)
                 payload = json.dumps({"session_id": "a", "prompt": "hello there"}).encode()
                 requests = [
-                    own.line() + b"\0prompt\0" + payload,
-                    other.line() + b"\0prompt\0" + payload,
-                    own.line() + b"\0format\0" + payload,
-                    own.line() + b"\0prompt\0{",
+                    own.line() + b"\0codex prompt\0" + payload,
+                    other.line() + b"\0codex prompt\0" + payload,
+                    own.line() + b"\0codex format\0" + payload,
+                    own.line() + b"\0emacs prompt\0" + payload,
+                    own.line() + b"\0codex prompt\0{",
                     b"",
                 ]
                 return [await answers._answer(request) for request in requests]
@@ -128,7 +128,7 @@ class TestHooksBesideAServer:
         first, *rest = asyncio.run(main())
         assert first is not None
         assert b"words" in first
-        assert rest == [None] * 4
+        assert rest == [None] * 5
 
     def test_a_folder_that_others_can_write_is_not_trusted(self, tmp_path: Path) -> None:
         private, shared, link = tmp_path / "private", tmp_path / "shared", tmp_path / "link"

@@ -8,6 +8,7 @@ import os
 import shlex
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,75 @@ class TestTranscript:
         assert [last_turn(tmp_path / name) for name in ("none", "pipe", "")] == [[], [], []]
 
 
+def codex(role: str, text: str, **more: Any) -> str:
+    kind = "input_text" if role == "user" else "output_text"
+    payload = {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}
+    return json.dumps({"timestamp": "2026-11-18T15:25:44Z", "type": "response_item", "payload": payload, **more}) + "\n"
+
+
+def gemini(kind: str, text: str, key: str) -> str:
+    return json.dumps({"id": key, "type": kind, "content": [{"text": text}]}) + "\n"
+
+
+def qwen(kind: str, text: str, key: str) -> str:
+    message = {"role": kind, "parts": [{"text": text}]}
+    return json.dumps({"uuid": key, "sessionId": "s", "type": kind, "message": message}) + "\n"
+
+
+RECALLED = "<relevant-memories>\nold\n</relevant-memories>\n"
+OTHERS = {
+    "codex": codex("user", "An older question")
+    + codex("assistant", "An older answer")
+    + codex("developer", RECALLED)
+    + codex("user", "Remember that I like tea.")
+    + codex("assistant", "I will look.")
+    + json.dumps({"type": "response_item", "payload": {"type": "function_call", "name": "shell", "arguments": "{}"}})
+    + "\n"
+    + codex("assistant", "A summary.")
+    + json.dumps({"type": "compacted", "payload": {"message": "It said:\nA summary."}})
+    + "\n"
+    + codex("assistant", "Noted.")
+    + '{"type": "response_',
+    "gemini": gemini("user", "An older question", "1")
+    + gemini("gemini", "An older answer", "2")
+    + gemini("user", "<hook_context>old</hook_context>\n\nRemember that I like tea.", "3")
+    + gemini("gemini", "", "4")
+    + gemini("gemini", "I will look.", "4")
+    + gemini("info", "a notice", "5")
+    + gemini("gemini", "Noted.", "6")
+    + '{"$set": {"lastUpda',
+    "qwen": qwen("user", "An older question", "1")
+    + qwen("assistant", "An older answer", "2")
+    + qwen("user", "Remember that I like tea.", "3")
+    + qwen("assistant", "I will look.", "4")
+    + qwen("tool_result", "secret output", "5")
+    + qwen("assistant", "Noted.", "6")
+    + '{"uuid": "7", "typ',
+}
+
+
+@pytest.mark.parametrize("client", list(OTHERS))
+class TestOtherTranscripts:
+    def test_give_the_last_turn_and_only_what_was_said(self, tmp_path: Path, client: str) -> None:
+        (tmp_path / "a.jsonl").write_text(OTHERS[client], encoding="utf-8")
+
+        assert last_turn(tmp_path / "a.jsonl", client) == TURN
+
+    def test_give_a_turn_longer_than_the_first_look(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, client: str
+    ) -> None:
+        monkeypatch.setattr(transcript, "FIRST_BYTES", 64)
+        (tmp_path / "a.jsonl").write_text(OTHERS[client], encoding="utf-8")
+
+        assert last_turn(tmp_path / "a.jsonl", client) == TURN
+
+    @pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00", b"[]\n7\n", b'{"id": "1", "type": 7}\n', b"{" * 9999])
+    def test_of_another_shape_give_nothing(self, tmp_path: Path, client: str, content: bytes) -> None:
+        (tmp_path / "a.jsonl").write_bytes(content)
+
+        assert last_turn(tmp_path / "a.jsonl", client) == []
+
+
 class TestPayload:
     def test_is_read(self) -> None:
         sent = {**PROMPT, "transcript_path": "/x/a.jsonl", "stop_hook_active": True, "last_assistant_message": "Done."}
@@ -87,7 +157,7 @@ class TestPayload:
         found = read_payload(io.BytesIO(json.dumps(sent).encode()))
 
         prompt = "which database has the harbour API?"
-        assert found == Payload("claude-code-a1", prompt, Path("/x/a.jsonl"), "Done.", goes_on=True)
+        assert found == Payload("claude-code-a1", prompt, Path("/x/a.jsonl"), "Done.", True, "claude-code", "a1")
 
     @pytest.mark.parametrize(
         "data",
@@ -108,6 +178,14 @@ class TestPayload:
     def test_that_is_none_is_refused(self, data: bytes) -> None:
         with pytest.raises(PayloadError):
             read_payload(io.BytesIO(data))
+
+    def test_of_gemini_cli_has_its_own_names(self) -> None:
+        prompt = "<hook_context>We decided on PostgreSQL.</hook_context>\n\nwhich database?"
+        sent = {"session_id": "a1", "prompt": prompt, "prompt_response": "PostgreSQL.", "trigger": "auto"}
+
+        found = read_payload(io.BytesIO(json.dumps(sent).encode()), "gemini")
+
+        assert (found.session_id, found.prompt, found.last_reply) == ("gemini-a1", "which database?", "PostgreSQL.")
 
     @pytest.mark.parametrize("path", ["~nobody-of-that-name/x", "a\0b", "", None])
     def test_may_name_a_transcript_that_cannot_be(self, path: str | None) -> None:
@@ -212,6 +290,60 @@ class TestCommands:
         ended = [json.loads(each) for each in (world.home / "ended.jsonl").read_text(encoding="utf-8").splitlines()]
         assert ended == [{"session": "claude-code-a1", "messages": TURN, "success": True}]
 
+    @pytest.mark.parametrize("client", list(OTHERS))
+    def test_other_agents_turns_are_told_too(self, world: World, client: str) -> None:
+        file = world.folder / "conversation.jsonl"
+        file.write_text(OTHERS[client], encoding="utf-8")
+        payload = {"session_id": "a1", "transcript_path": str(file), "last_assistant_message": "Noted."}
+
+        done = world.run("hook", client, "stop", stdin=json.dumps(payload))
+
+        assert (done.returncode, done.stdout) == (0, "")
+        assert self.ended(world) == [{"session": f"{client}-a1", "messages": TURN, "success": True}]
+
+    def test_a_turn_that_is_written_down_late_is_waited_for(self, world: World) -> None:
+        file = world.folder / "conversation.jsonl"
+        file.write_text(line("user", "An older question") + line("assistant", "An older answer"), encoding="utf-8")
+        payload = {"session_id": "a1", "transcript_path": str(file), "last_assistant_message": "Noted."}
+        process = world.start("hook", "claude-code", "stop")
+
+        def write_late() -> None:
+            with file.open("a", encoding="utf-8") as late:
+                late.write(line("user", "Remember that I like tea.") + line("assistant", "Noted."))
+
+        late = threading.Timer(1.0, write_late)
+        late.start()
+        process.communicate(json.dumps(payload).encode(), timeout=60)
+
+        said = [message["content"] for each in self.ended(world) for message in each["messages"]]
+        assert said == ["Remember that I like tea.", "Noted."]
+
+    def test_a_compaction_captures_the_turn_so_far(self, world: World) -> None:
+        file = world.folder / "conversation.jsonl"
+        file.write_text(CONVERSATION, encoding="utf-8")
+        payload = {"session_id": "a1", "transcript_path": str(file), "trigger": "auto"}
+
+        self.hook(world, "pre-compact", payload)
+        world.run("hook", "gemini", "pre-compact", stdin=json.dumps(payload))  # it says so before every request
+
+        assert self.ended(world) == [{"session": "claude-code-a1", "messages": TURN, "success": True}]
+
+    @pytest.mark.parametrize("words", [("emacs", "prompt"), ("codex", "typed"), ("emacs",)])
+    def test_an_agent_or_event_that_is_not_known_is_one_line_and_no_failure(
+        self, world: World, words: tuple[str, ...]
+    ) -> None:
+        """Exit code 2 would stop the agent."""
+        done = world.run("hook", *words, stdin=json.dumps(PROMPT))
+
+        assert (done.returncode, done.stdout) == (0, "")
+        said = [each for each in done.stderr.splitlines() if not each.startswith("Warning: odd")]
+        assert len(said) == 1
+        assert "not a known" in said[0]
+        assert "nothing was done" in said[0]
+
+    def ended(self, world: World) -> list[dict[str, Any]]:
+        return [json.loads(each) for each in (world.home / "ended.jsonl").read_text(encoding="utf-8").splitlines()]
+
     def test_what_was_noted_in_a_turn_is_found_after_it(self, world: World) -> None:
         """Without any server, the hooks alone keep the index up to date."""
         self.hook(world, "prompt", PROMPT)
@@ -225,7 +357,7 @@ class TestCommands:
 
         assert "on the pier" in json.loads(out)["hookSpecificOutput"]["additionalContext"]
 
-    @pytest.mark.parametrize("event", ["session-start", "prompt", "stop"])
+    @pytest.mark.parametrize("event", ["session-start", "prompt", "stop", "pre-compact", "session-end"])
     def test_a_malformed_payload_holds_nobody_up(self, world: World, event: str) -> None:
         out, err = self.hook(world, event, b'{"session_id": "a1", "prompt": ')
 

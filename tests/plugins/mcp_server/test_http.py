@@ -19,8 +19,8 @@ import pytest
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
-from memslot import MemslotError
-from memslot_mcp_server.server.http_access import listen, read_or_make_token
+from memslot import MemslotError, listen
+from memslot_mcp_server.server.http_access import read_or_make_token
 
 from tests.plugins.mcp_server.conftest import World, make_world
 

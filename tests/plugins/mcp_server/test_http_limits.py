@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from memslot import listen
 from memslot_mcp_server.server import http
-from memslot_mcp_server.server.http_access import listen
 
 TOKEN = "t" * 40
 CALL = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}).encode()

@@ -17,10 +17,12 @@ import pytest
 from click.testing import CliRunner, Result
 from memslot import MemslotError
 from memslot.testing import HostOpener
-from memslot_mcp_server.clients.config_edit import BACKUP, change_file
-from memslot_mcp_server.clients.config_locations import CLIENTS
+from memslot_mcp_server.clients.catalog import CLIENTS
+from memslot_mcp_server.clients.config_edit import change_file
+from memslot_mcp_server.clients.draft import Draft
+from memslot_mcp_server.clients.edit_record import EditRecord
 from memslot_mcp_server.clients.server_entry import Program, add_entry, entry_of
-from memslot_mcp_server.hooks.settings import EVENTS, add_hooks
+from memslot_mcp_server.hooks.settings import add_hooks
 
 from tests.plugins.mcp_server.conftest import World
 
@@ -30,14 +32,42 @@ FILES = {
     "claude-desktop": (".config/Claude/claude_desktop_config.json", "mcpServers"),
     "codex": (".codex/config.toml", "mcp_servers"),
     "cursor": (".cursor/mcp.json", "mcpServers"),
+    "gemini": (".gemini/settings.json", "mcpServers"),
+    "opencode": (".config/opencode/opencode.json", "mcp"),
+    "qwen": (".qwen/settings.json", "mcpServers"),
     "vscode": (".config/Code/User/mcp.json", "servers"),
+}
+EVENTS = {
+    "SessionStart": "session-start",
+    "UserPromptSubmit": "prompt",
+    "Stop": "stop",
+    "PreCompact": "pre-compact",
+    "SessionEnd": "session-end",
 }
 PROJECT_FILES = {
     "claude-code": ".mcp.json",
     "codex": ".codex/config.toml",
     "cursor": ".cursor/mcp.json",
+    "gemini": ".gemini/settings.json",
+    "opencode": "opencode.json",
+    "qwen": ".qwen/settings.json",
     "vscode": ".vscode/mcp.json",
 }
+
+
+def with_entry(client: str, text: str, program: Program = PROGRAM) -> str:
+    place = CLIENTS[client].server
+    draft = Draft(place.syntax, text)
+    add_entry(draft, place, entry_of(place, program))
+    return draft.text
+
+
+def with_hooks(text: str, program: Program, client: str = "claude-code") -> str:
+    draft = Draft("json", text)
+    place = CLIENTS[client].hooks
+    assert place is not None
+    add_hooks(draft, client, place, program)
+    return draft.text
 
 
 class Cli:
@@ -46,7 +76,10 @@ class Cli:
     def __init__(self, commands: Mapping[str, click.Command], folder: Path) -> None:
         self.folder = folder
         self._commands = commands
-        foreign = ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME", "MEMSLOT_CONFIG")
+        foreign = (
+            *("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "QWEN_HOME", "XDG_CONFIG_HOME"),
+            "MEMSLOT_CONFIG",
+        )
         self._env = {**dict.fromkeys(foreign), "HOME": str(folder), "MEMSLOT_HOME": str(folder / "notes")}
 
     def run(self, name: str, *arguments: str) -> Result:
@@ -90,6 +123,8 @@ def test_a_client_gets_the_server_once(cli: Cli, client: str) -> None:
     assert "already" in again.stdout
     assert file.read_text(encoding="utf-8") == text
     server = read(file)[key]["memslot"]
+    if client == "opencode":
+        server = {"command": server["command"][0], "args": server["command"][1:], "env": server["environment"]}
     assert server["args"][-1] == "mcp"
     assert Path(server["command"]).is_absolute()
     assert server["env"] == {"MEMSLOT_HOME": str(cli.folder / "notes")}
@@ -122,7 +157,7 @@ def test_a_projects_file_names_nothing_of_this_machine(cli: Cli, client: str) ->
     assert done.exit_code == 0, done.output
     text = file.read_text(encoding="utf-8")
     assert str(cli.folder) not in text
-    assert read(file)[CLIENTS[client].key]["memslot"]["command"] == "memslot"
+    assert read(file)[CLIENTS[client].server.key]["memslot"]["command"] in ("memslot", ["memslot", "mcp"])
 
 
 def test_another_agent_is_named_in_the_command(world: World) -> None:
@@ -186,10 +221,9 @@ def test_a_read_only_file_is_left_alone(cli: Cli) -> None:
 
 class TestEntry:
     def test_toml_comments_and_other_servers_stay(self) -> None:
-        codex = CLIENTS["codex"]
         text = '# mine\nmodel = "gpt" # best\n\n[mcp_servers.other]\ncommand = "x" # keep\n\n[tui]\ntheme = "dark"\n'
 
-        changed = add_entry(codex, text, entry_of(codex, PROGRAM))
+        changed = with_entry("codex", text)
 
         for line in text.splitlines():
             assert line in changed
@@ -197,11 +231,11 @@ class TestEntry:
         assert tree["mcp_servers"]["memslot"]["command"] == PROGRAM.command
         assert tree["mcp_servers"]["other"] == {"command": "x"}
         assert tree["tui"] == {"theme": "dark"}
-        assert add_entry(codex, changed, entry_of(codex, PROGRAM)) == changed
+        assert with_entry("codex", changed) == changed
 
     @pytest.mark.parametrize("client", ["codex", "vscode"])
     def test_what_a_person_added_to_the_entry_stays(self, client: str) -> None:
-        chosen = CLIENTS[client]
+        key = CLIENTS[client].server.key
         mine = {"command": "old", "args": [], "env": {"MORE": "1", "MEMSLOT_HOME": "/old"}, "startup_timeout_sec": 20}
         if client == "codex":
             text = (
@@ -209,93 +243,114 @@ class TestEntry:
                 '[mcp_servers.memslot.env]\nMORE = "1"\nMEMSLOT_HOME = "/old"\n'
             )
         else:
-            text = json.dumps({chosen.key: {"memslot": mine}})
+            text = json.dumps({key: {"memslot": mine}})
 
-        changed = add_entry(chosen, text, entry_of(chosen, PROGRAM))
+        changed = with_entry(client, text)
 
         tree = tomllib.loads(changed) if client == "codex" else json.loads(changed)
-        server = tree[chosen.key]["memslot"]
+        server = tree[key]["memslot"]
         assert (server["command"], server["args"]) == (PROGRAM.command, ["mcp"])
         assert server["startup_timeout_sec"] == 20
         assert server["env"] == {"MORE": "1", "MEMSLOT_HOME": "/srv/notes"}
+
+    def test_an_option_that_a_person_turned_off_stays_off(self) -> None:
+        mine = {"type": "stdio", "command": "old", "args": [], "alwaysLoad": False}
+
+        changed = with_entry("claude-code", json.dumps({"mcpServers": {"memslot": mine}}))
+
+        assert json.loads(changed)["mcpServers"]["memslot"]["alwaysLoad"] is False
 
     @pytest.mark.parametrize(
         "text", ["mcp_servers = 1", "[[mcp_servers]]\na = 1", "a = ", 'mcp_servers.memslot.url = "x"']
     )
     def test_toml_of_another_shape_is_refused(self, text: str) -> None:
         with pytest.raises(MemslotError):
-            add_entry(CLIENTS["codex"], text, entry_of(CLIENTS["codex"], PROGRAM))
+            with_entry("codex", text)
 
     def test_an_inline_table_of_toml_is_extended(self) -> None:
-        codex = CLIENTS["codex"]
-        changed = add_entry(codex, 'mcp_servers = { other = { command = "x" } }\n', entry_of(codex, PROGRAM))
+        changed = with_entry("codex", 'mcp_servers = { other = { command = "x" } }\n')
 
         assert set(tomllib.loads(changed)["mcp_servers"]) == {"other", "memslot"}
 
 
 class TestFiles:
-    def test_the_file_before_is_kept_with_its_mode(self, tmp_path: Path) -> None:
-        file = tmp_path / "settings.json"
-        file.write_bytes(b"\xef\xbb\xbfold")
+    @pytest.fixture
+    def record(self, tmp_path: Path) -> Iterator[EditRecord]:
+        folder = tmp_path / "state"
+        folder.mkdir()
+        with EditRecord(folder) as record:
+            yield record
+
+    @pytest.fixture
+    def folder(self, tmp_path: Path) -> Path:
+        folder = tmp_path / "config"
+        folder.mkdir()
+        return folder
+
+    @staticmethod
+    def mark(draft: Draft) -> None:
+        draft.put(("ours",), True)
+
+    def test_the_mode_and_the_byte_order_mark_stay(self, folder: Path, record: EditRecord) -> None:
+        file = folder / "settings.json"
+        file.write_bytes(b"\xef\xbb\xbf{}")
         file.chmod(0o640)
 
-        copy = change_file(file, lambda text: text + " new")
+        change_file(file, "json", self.mark, record)
 
-        assert copy == tmp_path / f"settings.json{BACKUP}"
-        assert copy.read_bytes() == b"\xef\xbb\xbfold"
-        assert file.read_bytes() == b"\xef\xbb\xbfold new"
-        assert {stat.S_IMODE(each.stat().st_mode) for each in (file, copy)} == {0o640}
-        assert len(list(tmp_path.iterdir())) == 2
+        assert file.read_bytes() == b'\xef\xbb\xbf{\n  "ours": true\n}'
+        assert stat.S_IMODE(file.stat().st_mode) == 0o640
+        assert list(folder.iterdir()) == [file]
 
-    def test_a_new_file_is_private_and_has_no_copy(self, tmp_path: Path) -> None:
-        file = tmp_path / "new" / "settings.json"
+    def test_a_new_file_is_private(self, folder: Path, record: EditRecord) -> None:
+        file = folder / "new" / "settings.json"
 
-        assert change_file(file, lambda text: text + "{}") == file
+        assert change_file(file, "json", self.mark, record).changes
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         assert list(file.parent.iterdir()) == [file]
 
-    def test_a_link_stays_a_link(self, tmp_path: Path) -> None:
-        real = tmp_path / "dotfiles" / "settings.json"
+    def test_a_link_stays_a_link(self, folder: Path, record: EditRecord) -> None:
+        real = folder / "dotfiles" / "settings.json"
         real.parent.mkdir()
-        real.write_text("old", encoding="utf-8")
-        link = tmp_path / "settings.json"
+        real.write_text("{}", encoding="utf-8")
+        link = folder / "settings.json"
         link.symlink_to(real)
 
-        change_file(link, lambda _: "new")
+        change_file(link, "json", self.mark, record)
 
         assert link.is_symlink()
-        assert real.read_text(encoding="utf-8") == "new"
+        assert read(real) == {"ours": True}
 
-    def test_a_change_by_the_client_meanwhile_is_not_lost(self, tmp_path: Path) -> None:
-        file = tmp_path / "settings.json"
-        file.write_text("a", encoding="utf-8")
+    def test_a_change_by_the_client_meanwhile_is_not_lost(self, folder: Path, record: EditRecord) -> None:
+        file = folder / "settings.json"
+        file.write_text("{}", encoding="utf-8")
         seen: list[str] = []
 
-        def edit(text: str) -> str:
-            seen.append(text)
+        def step(draft: Draft) -> None:
+            seen.append(draft.text)
             if len(seen) == 1:  # the client writes between our reading and our writing
-                file.write_text("changed by the client", encoding="utf-8")
-            return text + "+"
+                file.write_text('{"by": "the client"}', encoding="utf-8")
+            self.mark(draft)
 
-        change_file(file, edit)
+        change_file(file, "json", step, record)
 
-        assert seen == ["a", "changed by the client"]
-        assert file.read_text(encoding="utf-8") == "changed by the client+"
+        assert seen == ["{}", '{"by": "the client"}']
+        assert read(file) == {"by": "the client", "ours": True}
 
-    def test_a_folder_in_the_way_is_a_readable_error(self, tmp_path: Path) -> None:
+    def test_a_folder_in_the_way_is_a_readable_error(self, folder: Path, record: EditRecord) -> None:
         with pytest.raises(MemslotError, match="not a file"):
-            change_file(tmp_path, lambda text: text)
+            change_file(folder, "json", self.mark, record)
 
-    def test_a_failure_leaves_nothing_behind(self, tmp_path: Path) -> None:
-        file = tmp_path / "settings.json"
-        file.write_text("a", encoding="utf-8")
+    def test_a_failure_leaves_nothing_behind(self, folder: Path, record: EditRecord) -> None:
+        file = folder / "settings.json"
+        file.write_text("{}", encoding="utf-8")
 
-        def fail(text: str) -> str:
+        def fail(draft: Draft) -> None:
             raise MemslotError("no")
 
         with pytest.raises(MemslotError, match="no"):
-            change_file(file, fail)
-        assert list(tmp_path.iterdir()) == [file]
+            change_file(file, "json", fail, record)
+        assert list(folder.iterdir()) == [file]
 
 
 class TestHooks:
@@ -305,28 +360,28 @@ class TestHooks:
         mine = '"Stop": [{"hooks": [{"type": "command", "command": "say done"}]}]'
         text = f'{{\n  "model": "opus",\n  "hooks": {{\n    {mine}\n  }}\n}}\n'
 
-        changed = add_hooks(text, self.program)
+        changed = with_hooks(text, self.program)
 
         tree = json.loads(changed)
         assert tree["model"] == "opus"
         assert tree["hooks"]["Stop"][0]["hooks"][0]["command"] == "say done"
-        for event, (name, _) in EVENTS.items():
+        for event, name in EVENTS.items():
             assert tree["hooks"][event][-1]["hooks"][0]["command"] == f"/opt/bin/memslot-hook claude-code {name}"
-        assert add_hooks(changed, self.program) == changed
+        assert with_hooks(changed, self.program) == changed
 
     def test_of_an_older_installation_are_replaced(self) -> None:
-        old = add_hooks("", Program("/old place/memslot", ("--agent", "work", "hook"), {"MEMSLOT_HOME": "/x y"}))
+        old = with_hooks("", Program("/old place/memslot", ("--agent", "work", "hook"), {"MEMSLOT_HOME": "/x y"}))
         assert "MEMSLOT_HOME='/x y' '/old place/memslot' --agent work hook claude-code stop" in old
 
-        tree = json.loads(add_hooks(old, self.program))
+        tree = json.loads(with_hooks(old, self.program))
 
-        assert [len(groups) for groups in tree["hooks"].values()] == [1, 1, 1]
+        assert [len(groups) for groups in tree["hooks"].values()] == [1] * 5
         assert "/old place" not in json.dumps(tree)
 
     @pytest.mark.parametrize("text", ["[]", '{"hooks": []}', '{"hooks": {"Stop": {}}}', "{", '{"hooks": null}'])
     def test_settings_of_another_shape_are_refused(self, text: str) -> None:
         with pytest.raises(MemslotError):
-            add_hooks(text, self.program)
+            with_hooks(text, self.program)
 
     def test_are_installed_by_a_command(self, cli: Cli) -> None:
         file = cli.folder / ".claude" / "settings.json"
@@ -339,4 +394,4 @@ class TestHooks:
         assert (done.exit_code, project.exit_code) == (0, 0), done.output
         assert shown.stdout == file.read_text(encoding="utf-8")
         assert shown.stdout == (file.parent / "settings.local.json").read_text(encoding="utf-8")
-        assert set(json.loads(shown.stdout)["hooks"]) == {"SessionStart", "UserPromptSubmit", "Stop"}
+        assert set(json.loads(shown.stdout)["hooks"]) == set(EVENTS)

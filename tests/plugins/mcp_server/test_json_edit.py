@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from memslot import MemslotError, edit_json
-from memslot_mcp_server.clients.server_entry import parse_json
+from memslot_mcp_server.clients.draft import parse_json
 
 KEYS = st.text(alphabet="abc\"\\/é {}[]:,'\n", max_size=5)
 TREES = st.dictionaries(

@@ -14,10 +14,9 @@ from typing import Any
 import pytest
 from mcp.client import Client
 from mcp.shared.exceptions import MCPError
-from memslot import Host, MemslotError, PromptSection, Tool, hookimpl
+from memslot import Host, Hosts, MemslotError, PromptSection, Tool, hookimpl
 from memslot.testing import HostOpener, InlinePlugin
 from memslot_mcp_server.server import mcp_server
-from memslot_mcp_server.server.hosts import Hosts
 from memslot_mcp_server.server.mcp_server import MemslotServer
 from memslot_mcp_server.server.workers import Workers
 

@@ -29,7 +29,7 @@ def pipeline_maker(
 
     def make(cache: EmbeddingStore) -> tuple[EmbeddingPipeline | None, Selection]:
         if provider is None:
-            return None, Selection(None, "none", "no provider in this test")
+            return None, Selection(None, requested or "none", "no provider in this test")
         name = requested or provider.id
         selection = Selection(provider, name, "named in this test", sends_text_away=sends_text_away)
         return EmbeddingPipeline(provider, cache=cache, concurrency=getattr(provider, "at_once", 4)), selection

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -150,3 +151,25 @@ def test_explanations_are_one_table_in_words(tmp_path: Path) -> None:
     assert lines[heading + 1].index("shown") == lines[heading].index("outcome")
     assert "textScore" not in "\n".join(lines)
     assert "mmrPenalty" not in "\n".join(lines)
+
+
+def test_get_prints_the_lines_asked_for_and_says_where_to_go_on(tmp_path: Path) -> None:
+    run(tmp_path, "index")
+    (tmp_path / "workspace" / "MEMORY.md").write_text(f"one\ntwo {ESCAPE}\nthree\nfour\n")
+    run(tmp_path, "index")
+    shown = run(tmp_path, "get", "MEMORY.md", "--from", "2", "--lines", "2")
+    assert shown.stdout.splitlines()[0].startswith("two ")
+    assert shown.stdout.splitlines()[1] == "three"
+    assert "\x1b" not in shown.stdout
+    assert "--from 4" in shown.stderr
+    told = json.loads(run(tmp_path, "get", "MEMORY.md", "--json").stdout)
+    assert (told["from"], told["lines"], told["truncated"]) == (1, 4, False)
+
+
+@pytest.mark.parametrize("path", ["memory/none.md", "MEMORY.txt", "../memslot.json5"])
+def test_get_refuses_what_is_no_note_in_one_sentence(tmp_path: Path, path: str) -> None:
+    run(tmp_path, "index")
+    (tmp_path / "memslot.json5").write_text("{ agents: {} }")
+    refused = run(tmp_path, "get", path, code=1)
+    assert path in (refused.output or str(refused.exception))
+    assert "agents" not in refused.output

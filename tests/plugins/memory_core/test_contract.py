@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from memslot import EmbeddingProvider, Memory, Tool
-from memslot.testing import MemoryContract, ToolContract
+from memslot.testing import MemoryContract, StackContract, ToolContract
 from memslot_memory_core.location import MemoryLocation
 from memslot_memory_core.manager import MemoryManager
 from memslot_memory_core.settings import SearchSettings
@@ -20,8 +20,14 @@ from tests.plugins.memory_core.conftest import location_below, pipeline_maker
 _lock = threading.Lock()
 
 
+class TestStack(StackContract):
+    plugin = "memory-core"
+    with_plugins = ("embed-universal",)
+    beside = ("memory-lancedb",)
+
+
 class TestMemoryCore(MemoryContract):
-    capabilities = ("refresh", "read", "list", "remember", "files")
+    capabilities = ("refresh", "read", "list", "remember", "update", "audit", "map", "files")
 
     def make_memory(self, folder: Path, agent_id: str) -> Memory:
         return _make(location_below(folder, agent_id), None)

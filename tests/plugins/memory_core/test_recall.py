@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from memslot import Host, MemoryHit, fence
+from memslot import Host, MemoryHit, RecalledItem, fence
 from memslot_memory_core.recall import RECALL_CHARS, recalled_items
 
 BILLING = "The billing service keeps its invoices in PostgreSQL, since the team knows it best."
@@ -113,6 +113,11 @@ def hit(text: str, number: int = 1) -> MemoryHit:
     return MemoryHit(path=path, score=0.9, snippet=text, source="memory", start_line=1, end_line=text.count("\n") + 1)
 
 
+def lines_of(items: list[RecalledItem]) -> list[str]:
+    """The items as the fence shows them."""
+    return [" ".join([f"{item.source}:", *item.text.split("\n")]) for item in items]
+
+
 LINES = st.text(alphabet="abc <&\"'é \t-", max_size=300) | st.sampled_from(["", "# Head", "The gate is green today."])
 
 
@@ -120,7 +125,7 @@ LINES = st.text(alphabet="abc <&\"'é \t-", max_size=300) | st.sampled_from(["",
 def test_items_are_whole_lines_that_fit_and_say_something(snippets: list[str], room: int) -> None:
     hits = [hit(text, number) for number, text in enumerate(snippets)]
 
-    items = recalled_items(hits, [], room)
+    items = lines_of(recalled_items(hits, [], room))
 
     assert sum(len(html.escape(" ".join(item.split()), quote=True)) + 3 for item in items) <= room
     for item in items:
@@ -145,7 +150,7 @@ def test_no_line_is_said_twice_and_none_that_was_told() -> None:
     told = ["The gate is painted green every spring."]
     text = f"{told[0]}\nThe fence is painted white in autumn."
 
-    items = recalled_items([hit(text, 1), hit(text, 2), hit(told[0], 3)], told)
+    items = lines_of(recalled_items([hit(text, 1), hit(text, 2), hit(told[0], 3)], told))
 
     assert items == ["memory/1.md#L1-L2: The fence is painted white in autumn."]
 
@@ -160,7 +165,7 @@ def test_passages_that_follow_each_other_in_a_file_are_one_item() -> None:
     )
     far = passage(9, "The fence is white and has a hole.")
 
-    assert recalled_items([middle, before, far], []) == [
+    assert lines_of(recalled_items([middle, before, far], [])) == [
         "memory/1.md#L2-L5: Ana has the key. The gate is green. It was painted in May.",
         "memory/1.md#L9-L9: The fence is white and has a hole.",
     ]

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 from memslot import EmbeddingProvider, Memory, Tool
-from memslot.testing import MemoryContract, ToolContract
+from memslot.testing import MemoryContract, StackContract, ToolContract
 from memslot_embed_providers.universal.provider import UniversalProvider
 from memslot_memory_lancedb.memory import LanceMemory
 from memslot_memory_lancedb.tools import make_tools
 
 
 class _OnLance(MemoryContract):
-    capabilities = ("read", "list", "remember", "forget")
+    capabilities = ("read", "list", "remember", "forget", "update", "undo", "map")
 
     @pytest.fixture(autouse=True)
     def _take_opener(self, make_memory: Callable[..., LanceMemory]) -> None:
@@ -44,6 +44,12 @@ class TestWithTheZeroKeyProvider(_OnLance):
 class TestWithoutAProvider(_OnLance):
     def make_memory(self, folder: Path, agent_id: str) -> Memory:
         return self.open(agent_id, folder=folder, without_provider=True)
+
+
+class TestStack(StackContract):
+    plugin = "memory-lancedb"
+    with_plugins = ("embed-universal",)
+    beside = ("memory-core",)
 
 
 class _OnATool(ToolContract):

@@ -14,6 +14,8 @@ from memslot_memory_lancedb.recall.search import POOL
 from memslot_memory_lancedb.scores import score_of
 from memslot_memory_lancedb.store.stems_column import has_words_index, make_words_index
 
+from tests.recall_block import recalled_block
+
 MakeMemory = Callable[..., LanceMemory]
 FILLERS = [f"Invoice {number} was paid by bank transfer to the landlord of flat {number}." for number in range(40)]
 
@@ -212,22 +214,6 @@ class TestDuplicates:
         memory.keep("I prefer tea over coffee")
         assert memory.keep(text).action == "duplicate"
 
-    @pytest.mark.parametrize(
-        ("one", "other", "same"),
-        [
-            ("I eat meat", "I do not eat meat", False),
-            ("Ich esse Fleisch", "Ich esse kein Fleisch", False),
-            ("我喜欢喝茶", "我不喜欢喝茶", False),
-            ("My sister lives in Graz", "My sister lives in Graz now", True),
-            ("My sister lives in Graz", "My sister lives in Linz", False),
-            ("Моя сестра живёт в Казани", "Моя сестра живёт в Казани.", True),
-        ],
-    )
-    def test_words_have_a_say(self, one: str, other: str, same: bool) -> None:
-        from memslot_memory_lancedb.memory_writer import is_duplicate
-
-        assert is_duplicate(one, other) is same
-
 
 class TestPrompts:
     def test_one_sentence_of_a_long_prompt_is_enough(self, make_memory: MakeMemory) -> None:
@@ -238,13 +224,13 @@ class TestPrompts:
             + "\n".join(f"value_{number} = compute(value_{number - 1})" for number in range(60))
             + "\n```\n\nThe tests pass on my machine. How do we deploy the billing service?"
         )
-        assert "Nomad" in memory.auto_recall.context_for(prompt)
+        assert "Nomad" in recalled_block(memory, prompt)
 
     def test_what_is_too_long_is_cut_at_whole_lines(self, make_memory: MakeMemory) -> None:
         memory = make_memory(provider=UniversalProvider())
         lines = [f"Step {number} of the release: tell team {number} that the release begins." for number in range(30)]
         memory.keep("\n".join(lines))
-        block = memory.auto_recall.context_for("which steps does the release have, and whom do we tell?")
+        block = recalled_block(memory, "which steps does the release have, and whom do we tell?")
         assert 0 < len(block) <= 1000
         assert "Step 0 of the release" in block
         assert "…" not in block

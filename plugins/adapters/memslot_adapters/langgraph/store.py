@@ -41,11 +41,12 @@ class MemoryStore(BaseStore):
     __slots__ = ("_files", "_memory", "_warned")
 
     def __init__(self, host: Host) -> None:
-        """Raises a MemslotError where the host's memory keeps no note files."""
-        memory = host.memory
-        if memory is None or not isinstance(memory, CanKeepFiles):
-            reason = host.memory_problem or f"{host.memory_owner} keeps none"
+        """Uses the first of the host's memories that keeps note files; raises a MemslotError where none does."""
+        found = host.memories.first(CanKeepFiles)
+        if found is None:
+            reason = host.memory_problem or f"{' and '.join(host.memories.ids)} keeps none"
             raise MemslotError(f"the store keeps its items in the memory's note files: {reason}")
+        _, memory = found
         self._memory = memory
         self._files = NoteFiles(memory.files())
         self._warned: set[str] = set()

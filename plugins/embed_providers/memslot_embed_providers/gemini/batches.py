@@ -13,12 +13,13 @@ from memslot import ProviderError
 from memslot_embed_providers.batch_files import Results, read_records, sentence, vector_or_error, write_requests
 from memslot_embed_providers.batch_job import count
 from memslot_embed_providers.error_mapping import message_of
-from memslot_embed_providers.http import Api
 from memslot_embed_providers.service import Service
 from memslot_embed_providers.vectors import Floats
 
 if TYPE_CHECKING:
     from memslot import BatchState
+
+    from memslot_embed_providers.http import Api
 
     Status = Literal["running", "done", "failed", "expired", "cancelled"]
 
@@ -56,7 +57,7 @@ def upload(api: Api, service: Service, lines: Iterable[Mapping[str, Any]]) -> st
         )
         place = begun.get("x-goog-upload-url", "")
         if urlsplit(place)[:2] != urlsplit(service.base_url)[:2]:
-            raise ProviderError(f"{service} wants the upload at another address, to which the key is not sent")
+            raise ProviderError(f"{service} redirects the upload to another address, which must not get the key")
         answer = api.call(
             "POST",
             place,
@@ -89,7 +90,7 @@ def state(api: Api, service: Service, job_id: str) -> BatchState:
     named = str(about.get("state", "UNSPECIFIED"))
     status = _STATES.get(named.rpartition("_STATE_")[2])
     if status is None:
-        raise ProviderError(f"{service} gives the batch job an unknown status: {sentence(service, named)}")
+        raise ProviderError(f"{service} reports an unknown batch job status: {sentence(service, named)}")
     counts = about.get("batchStats")
     done = count(counts, "successfulRequestCount") + count(counts, "failedRequestCount")
     reason = sentence(service, message_of(job.get("error"))) if status == "failed" else None

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 from memslot import ProviderError, ProviderOptions
 
 from memslot_embed_providers.gemini import batches
-from memslot_embed_providers.http import Api, room_for
 from memslot_embed_providers.remote_provider import RemoteProvider, sendable
 from memslot_embed_providers.service import describe_service
-from memslot_embed_providers.vectors import Floats, read_list, read_vector
+from memslot_embed_providers.vectors import Floats, read_list, read_vector, room_for
 
 if TYPE_CHECKING:
     from memslot import BatchState
@@ -32,8 +31,10 @@ class GeminiProvider(RemoteProvider):
         model = (options.model or DEFAULT_MODEL).removeprefix("models/")
         service = describe_service(options, name="Gemini", default_url=DEFAULT_URL, key_names=key_names)
         super().__init__(service, model, dimensions=options.dimensions, known_dims=KNOWN_DIMS.get(model))
-        self._api = Api(service, {"x-goog-api-key": service.key or ""})
         self._url = f"{service.base_url}/models/{model}"
+
+    def _auth_headers(self) -> Mapping[str, str]:
+        return {"x-goog-api-key": self.service.key or ""}
 
     def _ask(self, texts: list[str], *, query: bool) -> list[Floats[float]]:
         room = room_for(len(texts))

@@ -11,7 +11,7 @@ from memslot import ProviderBusyError, SingleFlight, StillRunningError
 from memslot_embed_providers.local.download import download
 from memslot_embed_providers.local.model_source import HubFile
 
-_PATIENCE_SECONDS = 15.0
+_WAIT_SECONDS = 15.0
 """The host gives a provider 30 seconds to start; enough for a small model on a fast line."""
 
 _running: dict[Path, _Background] = {}
@@ -37,7 +37,7 @@ def download_in_background(source: HubFile, folder: Path, *, env: Mapping[str, s
     running = _running.setdefault(target, _Background(source))
     try:
         return running.flight.call(
-            _PATIENCE_SECONDS, lambda: download(source, folder, env=dict(env), logger=logger, progress=running.note)
+            _WAIT_SECONDS, lambda: download(source, folder, env=dict(env), logger=logger, progress=running.note)
         )
     except (TimeoutError, StillRunningError):
         raise ProviderBusyError(

@@ -14,9 +14,9 @@ from memslot import ProviderError
 _MAGIC = b"GGUF"
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _TEXT, _ARRAY = 8, 9
-_MOST_DIMENSIONS = 8
+_MAX_DIMENSIONS = 8
 _SAMPLES, _SAMPLE_BYTES = 64, 4096
-# enum llama_pooling_type; 0 is none, 4 ranks pairs and gives no vector
+# enum llama_pooling_type; 0 is none, 4 ranks pairs and returns no vector
 _POOLING = {1: "mean", 2: "cls", 3: "last"}
 
 
@@ -119,7 +119,7 @@ class _Head:
         for _ in range(self.tensors):
             self._skip_text()
             dimensions = self._take("I")
-            if dimensions > _MOST_DIMENSIONS:
+            if dimensions > _MAX_DIMENSIONS:
                 raise _CutOff
             self._at += 8 * dimensions + 4
             self.last_offset = max(self.last_offset, self._take("Q"))

@@ -18,8 +18,8 @@ from memslot_embed_providers.local.gguf import ModelFile, not_an_embedding_model
 
 MOST_TOKENS = 2048
 """Longest text in tokens. Attention buffers grow quadratically: 2048 takes 200 MB, 8192 would take 3 GB."""
-_MOST_THREADS = 8
-_PATIENCE_SECONDS = 2.0
+_MAX_THREADS = 8
+_CLOSE_SECONDS = 2.0
 
 _lock = threading.Lock()
 _engines: dict[str, Engine] = {}
@@ -57,7 +57,7 @@ class Engine:
 
     def close(self) -> None:
         """Free it, unless an abandoned thread is still using it."""
-        if self._lock.acquire(timeout=_PATIENCE_SECONDS):
+        if self._lock.acquire(timeout=_CLOSE_SECONDS):
             self._llama.close()
         else:
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._llama))
@@ -118,7 +118,7 @@ def _threads() -> int:
     # Half of those this process may use. Threads of llama.cpp spin while they wait for each other, so that one too
     # many on a busy machine makes it ten times slower (measured: 200 texts in 0.25 s with 1 thread, 3.9 s with 2).
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(usable // 2, _MOST_THREADS))
+    return max(1, min(usable // 2, _MAX_THREADS))
 
 
 def _import_library() -> Any:
@@ -127,7 +127,7 @@ def _import_library() -> Any:
         llama_cpp = importlib.import_module("llama_cpp")
     except ImportError:
         raise ProviderError(f'the provider "local" needs llama.cpp: {extra_install_command("local")}') from None
-    except Exception as error:  # a library that is there and cannot be loaded raises RuntimeError or OSError
+    except Exception as error:  # an installed library that fails to load raises RuntimeError or OSError
         raise ProviderError(
             f"llama.cpp is installed but cannot be loaded ({error}); reinstall it with: pip install "
             "--force-reinstall llama-cpp-python"
@@ -157,8 +157,8 @@ def _reason(error: Exception) -> str:
 def _without_stream_redirect(llama_cpp: Any) -> Iterator[None]:
     """Keep llama-cpp-python from redirecting file descriptors 1 and 2 to /dev/null while it loads.
 
-    It does so for the whole process: an answer that another thread writes meanwhile (an MCP server's, on
-    stdout) would be lost. What it wants to hide goes to `_log_message` here.
+    The redirect is process-wide: output of another thread (an MCP server's, on stdout) would be lost. The messages it
+    wants to hide go to `_log_message` instead.
     """
     name = "suppress_stdout_stderr"
     modules = [importlib.import_module(f"llama_cpp.{part}") for part in ("llama", "_internals")]

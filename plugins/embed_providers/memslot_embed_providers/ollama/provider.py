@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 from memslot import ProviderBusyError, ProviderError, ProviderOptions, ProviderRefusedError
 
-from memslot_embed_providers.http import Api, room_for
 from memslot_embed_providers.ollama import server_address
 from memslot_embed_providers.remote_provider import RemoteProvider
 from memslot_embed_providers.service import describe_service, is_loopback
-from memslot_embed_providers.vectors import Floats, read_list, read_vector
+from memslot_embed_providers.vectors import Floats, read_list, read_vector, room_for
 
 
 class OllamaProvider(RemoteProvider):
@@ -28,10 +28,13 @@ class OllamaProvider(RemoteProvider):
         address = server_address(options.base_url, options.env)
         service = describe_service(dataclasses.replace(options, base_url=address), name="Ollama", default_url=address)
         super().__init__(service, options.model or "", dimensions=options.dimensions, known_dims=None)
-        # Ollama itself asks for no key; a gateway in front of it may.
-        headers = {"Authorization": f"Bearer {service.key}"} if service.key else {}
+
         # Local traffic must not go through a configured proxy.
-        self._api = Api(service, headers, use_proxies=not is_loopback(address))
+        self._use_proxies = not is_loopback(service.base_url)
+
+    def _auth_headers(self) -> Mapping[str, str]:
+        # Ollama itself asks for no key; a gateway in front of it may.
+        return {"Authorization": f"Bearer {self.service.key}"} if self.service.key else {}
 
     def _ask(self, texts: list[str], *, query: bool) -> list[Floats[float]]:
         body: dict[str, Any] = {"model": self.model, "input": texts, "truncate": True}

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
+import atexit
 import importlib.util
-import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from memslot import ProviderError
+from memslot import ProviderError, one_blas_thread
 
 from memslot_embed_providers.universal.weights import load_weights
 
@@ -79,8 +78,6 @@ class UniversalModel:
 
     def __init__(self, backend: Any) -> None:
         self._backend = backend
-        is_set = any(os.environ.get(name) for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"))
-        self._blas = contextlib.nullcontext() if is_set else _OneBlasThread()
 
     def encode(self, texts: Sequence[str]) -> Matrix:
         """One unit row per text, or zeros for a text without letters."""
@@ -91,52 +88,18 @@ class UniversalModel:
         readable = {number: _encodable(text) for number, text in enumerate(cut) if any(map(str.isalpha, text))}
         if readable:
             # Not `encode`: it changes process-wide settings, and concurrent calls don't restore them.
-            with self._blas:
+            with one_blas_thread():
                 result[list(readable)] = self._backend._encode(list(readable.values()))
         return result
 
 
-class _OneBlasThread:
-    """While any thread is inside, numpy's OpenBLAS uses one thread; another BLAS is not changed.
+_tokenizing = threading.Lock()
+"""Held while sentencepiece runs, and from the end of the program on.
 
-    The products are small: on two busy cores a second, spinning thread makes them four to ten times slower. The setting
-    is process-wide, so the first thread sets it and the last restores it. threadpoolctl doesn't support that.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._inside = 0
-        self._before = 1
-        self._get, self._set = _openblas_threads()
-
-    def __enter__(self) -> None:
-        with self._lock:
-            self._inside += 1
-            if self._inside == 1:
-                self._before = self._get()
-                self._set(1)
-
-    def __exit__(self, *error: object) -> None:
-        with self._lock:
-            self._inside -= 1
-            if self._inside == 0:
-                self._set(self._before)
-
-
-def _openblas_threads() -> tuple[Callable[[], int], Callable[[int], object]]:
-    """The thread functions of numpy's OpenBLAS; no-ops without it."""
-    import ctypes
-
-    import numpy
-
-    with contextlib.suppress(AttributeError, OSError):
-        # Symbols are also searched in the dependencies of numpy's library, except on Windows.
-        library = ctypes.CDLL(numpy.linalg._umath_linalg.__file__)
-        for prefix, suffix in (("scipy_", "64_"), ("", "64_"), ("scipy_", ""), ("", "")):
-            name = f"{prefix}openblas_%s_num_threads{suffix}"
-            if hasattr(library, name % "set"):
-                return getattr(library, name % "get"), getattr(library, name % "set")
-    return lambda: 1, lambda number: None
+Sentencepiece takes the GIL back in a C++ destructor. While Python shuts down, it ends daemon threads that wait for the
+GIL; in there, that aborts the process.
+"""
+atexit.register(_tokenizing.acquire, timeout=5.0)
 
 
 class Tokenizer:
@@ -149,7 +112,8 @@ class Tokenizer:
         self._end = self._processor.eos_id()
 
     def encode(self, text: str, **options: Any) -> list[int]:
-        ids: list[int] = self._processor.encode(text, **options)
+        with _tokenizing:
+            ids: list[int] = self._processor.encode(text, **options)
         return ids if len(ids) <= _MOST_TOKENS else [*ids[: _MOST_TOKENS - 1], self._end]
 
 

@@ -9,10 +9,9 @@ from memslot import ProviderOptions
 
 from memslot_embed_providers.batch_files import write_requests
 from memslot_embed_providers.batch_job import checked_name, id_of, results_of, state_of
-from memslot_embed_providers.http import Api, room_for
 from memslot_embed_providers.remote_provider import RemoteProvider, sendable
 from memslot_embed_providers.service import describe_service
-from memslot_embed_providers.vectors import Floats, read_rows
+from memslot_embed_providers.vectors import Floats, read_rows, room_for
 
 if TYPE_CHECKING:
     from memslot import BatchState
@@ -22,6 +21,8 @@ DEFAULT_MODEL = "voyage-4-large"
 KNOWN_DIMS = dict.fromkeys(("voyage-4-large", "voyage-4", "voyage-4-lite", "voyage-3.5", "voyage-3-large"), 1024)
 FILE_SECONDS = 600.0
 MAX_FILE_BYTES = 1_000_000_000
+BATCH_TOKENS = 32_000
+"""The larger models allow 120,000, by their own count."""
 
 
 class VoyageProvider(RemoteProvider):
@@ -29,14 +30,17 @@ class VoyageProvider(RemoteProvider):
 
     id = "voyage"
     max_input_tokens = 32_000
-    # Requests to the larger models are limited to 120,000 tokens; the host's batches are far below that.
     max_batch_items = 1000
 
     def __init__(self, options: ProviderOptions, key_names: tuple[str, ...]) -> None:
         model = options.model or DEFAULT_MODEL
         service = describe_service(options, name="Voyage", default_url=DEFAULT_URL, key_names=key_names)
         super().__init__(service, model, dimensions=options.dimensions, known_dims=KNOWN_DIMS.get(model))
-        self._api = Api(service, {"Authorization": f"Bearer {service.key}"})
+        if service.base_url == DEFAULT_URL:
+            self.max_batch_tokens = BATCH_TOKENS
+
+    def _auth_headers(self) -> Mapping[str, str]:
+        return {"Authorization": f"Bearer {self.service.key}"}
 
     def _ask(self, texts: list[str], *, query: bool) -> list[Floats[float]]:
         answer = self._api.post(

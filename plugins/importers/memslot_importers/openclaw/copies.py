@@ -89,8 +89,8 @@ def _copy(
         return Copied(path, "skipped", "is a link, and links are not followed")
     file = target / path
     try:
-        data, mtime_ns = _read(source / path)
-        fault = _obstacle(target, file)
+        data, mtime_ns = read_regular_file(source / path)
+        fault = find_obstacle(target, file)
         if fault is not None:
             return Copied(path, "refused", fault)
         state = _state(data, file, starter, grows)
@@ -125,7 +125,8 @@ def _state(data: bytes, file: Path, starter: bytes | None, grows: bool) -> str:
     return "replaced" if starter is not None and there == starter else "conflict"
 
 
-def _read(file: Path) -> tuple[bytes, int]:
+def read_regular_file(file: Path) -> tuple[bytes, int]:
+    """A file's bytes and its time. Raises OSError for links, devices, pipes and what is too large."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     with os.fdopen(os.open(file, flags), "rb") as opened:
         status = os.fstat(opened.fileno())
@@ -136,7 +137,7 @@ def _read(file: Path) -> tuple[bytes, int]:
         return opened.read(), status.st_mtime_ns
 
 
-def _obstacle(root: Path, file: Path) -> str | None:
+def find_obstacle(root: Path, file: Path) -> str | None:
     """What stands in the way of writing: a link, or a file where a folder should be."""
     for each in [*reversed(file.relative_to(root).parents), file.relative_to(root)][1:]:
         here = root / each

@@ -1,19 +1,18 @@
-"""Adds memslot to the MCP servers in a client's config, and keeps everything else."""
+"""memslot among the MCP servers in a client's config: how it is started, added and removed."""
 
 from __future__ import annotations
 
-import copy
 import os
-import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from memslot import MemslotError, edit_json
+from memslot import MemslotError
 
-from memslot_mcp_server.clients.config_locations import Client
+from memslot_mcp_server.clients.catalog import ServerPlace
+from memslot_mcp_server.clients.draft import Draft
 
 SERVER = "memslot"
 _CARRIED = ("MEMSLOT_HOME", "MEMSLOT_CONFIG")
@@ -38,9 +37,11 @@ def this_program(*arguments: str, shared: bool) -> Program:
     return Program(sys.executable, ("-m", "memslot", *arguments), _carried_env())
 
 
-def hook_program(agent: str | None) -> Program:
+def hook_program(agent: str | None, *, shared: bool) -> Program:
     """The command that coding agents' hooks call."""
     which = ("--agent", agent) if agent else ()
+    if shared:
+        return Program("memslot-hook", which)
     script = _script("memslot-hook")
     if script is not None:
         return Program(str(script), which, _carried_env())
@@ -57,118 +58,65 @@ def _carried_env() -> dict[str, str]:
     return {name: str(Path(os.environ[name]).absolute()) for name in _CARRIED if os.environ.get(name)}
 
 
-def entry_of(client: Client, program: Program) -> dict[str, Any]:
-    """The server's entry in the client's format."""
-    entry: dict[str, Any] = {"type": "stdio"} if client.says_type else {}
+def entry_of(place: ServerPlace, program: Program) -> dict[str, Any]:
+    """The server's entry in the client's format, without the place's options."""
+    env = dict(program.env)
+    if place.shape == "opencode":
+        entry: dict[str, Any] = {"type": "local", "command": [program.command, *program.args]}
+        return entry | ({"environment": env} if env else {})
+    entry = {"type": "stdio"} if place.shape == "typed" else {}
     entry |= {"command": program.command, "args": list(program.args)}
-    if program.env:
-        entry["env"] = dict(program.env)
-    return entry
+    return entry | ({"env": env} if env else {})
 
 
-def render(client: Client, entry: Mapping[str, Any]) -> str:
-    """A config file with this entry alone."""
-    return add_entry(client, "", entry)
+def add_entry(draft: Draft, place: ServerPlace, entry: Mapping[str, Any], *, shared: bool = False) -> None:
+    """Put memslot among a client's servers; `shared` is for a file that other people read, too.
 
-
-def add_entry(client: Client, text: str, entry: Mapping[str, Any]) -> str:
-    """A client's config with memslot among its servers; unchanged if it is there.
-
-    What a person added to the entry (timeouts, variables) stays. Raises a MemslotError if the config cannot be parsed
-    or has another kind of server under that name.
+    What a person added to the entry (timeouts, variables) stays. Raises a MemslotError if the config has another shape,
+    or another kind of server under that name.
     """
-    return _add_to_toml(client, text, entry) if client.syntax == "toml" else _add_to_json(client, text, entry)
+    known = find_entry(draft, place)
+    options = {**place.options, **({} if shared else place.own_options)}
+    if known is None:
+        draft.put((place.key, SERVER), {**entry, **options})
+        return
+    for name, value in entry.items():
+        if isinstance(value, dict) and isinstance(known.get(name), dict):
+            for key, item in value.items():
+                draft.put((place.key, SERVER, name, key), item)
+        else:
+            draft.put((place.key, SERVER, name), value)
+    for name, value in options.items():
+        if name not in known:
+            draft.put((place.key, SERVER, name), value)
 
 
-def parse_json(text: str) -> Any:
-    """Parse JSON with comments; raises a MemslotError that names the position."""
-    import pyjson5
-
-    try:
-        return pyjson5.decode(text, 200)
-    except pyjson5.Json5Exception as error:
-        # Only the first argument: the others hold what was parsed so far, and with it other servers' keys.
-        near = re.search(r"near (\d+)", str(error.args[0]))
-        before = text[: max(0, int(near[1]) - 1)] if near else ""
-        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-        raise MemslotError(f"it is not valid JSON at line {line}, column {column}") from None
+def remove_entry(draft: Draft, place: ServerPlace) -> None:
+    """Take memslot out of a client's servers."""
+    if find_entry(draft, place) is not None:
+        draft.remove((place.key, SERVER))
 
 
-def _add_to_json(client: Client, text: str, entry: Mapping[str, Any]) -> str:
-    text = text if text.strip() else "{}\n"
-    tree = parse_json(text)
-    wanted = copy.deepcopy(tree)
-    for path, value in _leaves(client, tree, entry):
-        text = edit_json(text, path, value)
-        _put(wanted, path, value)
-    if parse_json(text) != wanted:
-        raise MemslotError("it is written in a way that cannot be edited safely")
-    return text
-
-
-def _add_to_toml(client: Client, text: str, entry: Mapping[str, Any]) -> str:
-    import tomllib
-
-    import tomlkit
-    from tomlkit.exceptions import TOMLKitError
-
-    try:
-        tree = tomllib.loads(text)
-        document: Any = tomlkit.parse(text)
-    except (tomllib.TOMLDecodeError, TOMLKitError) as error:
-        raise MemslotError(str(error)) from None
-    wanted = copy.deepcopy(tree)
-    changes = _leaves(client, tree, entry)
-    for path, value in changes:
-        _put(wanted, path, value)
-    if not changes:
-        return text
-    try:
-        for path, value in changes:
-            _put_in_toml(document, path, value)
-        changed = tomlkit.dumps(document)
-        changed += "" if changed.endswith("\n") else "\n"
-    except (TOMLKitError, TypeError, KeyError, ValueError):
-        changed = ""
-    if tomllib.loads(changed) != wanted:
-        raise MemslotError("it is written in a way that cannot be edited safely")
-    return changed
-
-
-def _leaves(client: Client, tree: Any, entry: Mapping[str, Any]) -> list[tuple[tuple[str, ...], Any]]:
-    """The key paths that must change, with their new values."""
-    if not isinstance(tree, dict):
-        raise MemslotError("it is not a JSON object")
-    servers = tree.get(client.key, {})
+def find_entry(draft: Draft, place: ServerPlace) -> dict[str, Any] | None:
+    """The entry of memslot; raises a MemslotError if it is of another kind, and so is not ours."""
+    servers = draft.tree.get(place.key, {})
     if not isinstance(servers, dict):
-        raise MemslotError(f'its "{client.key}" is not an object')
+        raise MemslotError(f'its "{place.key}" is not an object')
     known = servers.get(SERVER)
     if known is None:
-        return [((client.key, SERVER), dict(entry))]
-    if not isinstance(known, dict) or "url" in known or known.get("type", "stdio") != "stdio":
+        return None
+    kind = "local" if place.shape == "opencode" else "stdio"
+    if not isinstance(known, dict) or "url" in known or "httpUrl" in known or known.get("type", kind) != kind:
         raise MemslotError(f'its server "{SERVER}" is of another kind; remove that entry first')
-    changes: list[tuple[tuple[str, ...], Any]] = []
-    for name, value in entry.items():
-        if name == "env" and isinstance(known.get("env"), dict):
-            inner = [(key, item) for key, item in value.items() if known["env"].get(key) != item]
-            changes += [((client.key, SERVER, "env", key), item) for key, item in inner]
-        elif known.get(name) != value:
-            changes.append(((client.key, SERVER, name), value))
-    return changes
+    return known
 
 
-def _put(tree: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
-    for step in path[:-1]:
-        tree = tree.setdefault(step, {})
-    tree[path[-1]] = value
-
-
-def _put_in_toml(document: Any, path: tuple[str, ...], value: Any) -> None:
-    import tomlkit
-
-    owner = document
-    for step in path[:-1]:
-        if step not in owner:
-            owner[step] = tomlkit.table(is_super_table=True)
-        owner = owner[step]
-    owner[path[-1]] = value
+def program_of(place: ServerPlace, entry: Mapping[str, Any]) -> Program | None:
+    """How the entry starts memslot; None if it says nothing that can be started."""
+    command, args = entry.get("command"), entry.get("args", [])
+    env = entry.get("environment" if place.shape == "opencode" else "env") or {}
+    if place.shape == "opencode" and isinstance(command, list):
+        command, args = (command[0], command[1:]) if command else (None, [])
+    if not isinstance(command, str) or not isinstance(args, list) or not isinstance(env, dict):
+        return None
+    return Program(command, tuple(map(str, args)), {str(key): str(value) for key, value in env.items()})

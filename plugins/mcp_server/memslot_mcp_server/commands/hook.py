@@ -7,24 +7,31 @@ import os
 import sys
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import click
-from memslot import CanRefresh, Host, MemslotError, PluginContext
+from memslot import CanRefresh, Host, PluginContext
 
 from memslot_mcp_server import hook_client
-from memslot_mcp_server.clients.config_edit import change_file
-from memslot_mcp_server.clients.config_locations import claude_folder
-from memslot_mcp_server.clients.server_entry import hook_program
-from memslot_mcp_server.commands.install import tell_what_changed
+from memslot_mcp_server.commands.install import make_hook_install_command
 from memslot_mcp_server.hooks.payload import Payload, PayloadError, read_payload
 
-Answer = Callable[[Host, Payload], dict[str, Any] | None]
+CLIENT_NAMES = {
+    "claude-code": "Claude Code",
+    "codex": "Codex",
+    "gemini": "Gemini CLI",
+    "qwen": "Qwen Code",
+    "opencode": "opencode",
+}
+_CLIENT_HELP = """Handle EVENT of {name}: JSON on stdin, the answer on stdout.
+
+EVENT is session-start, prompt, stop, pre-compact or session-end. Failures go to stderr, and the agent continues as if
+there were no hook.
+"""
 
 
 def make_hook_command(ctx: PluginContext) -> click.Group:
-    @click.group("hook")
+    @click.group("hook", cls=_Clients)
     def hook() -> None:
         """Recall and capture for the hooks of coding agents.
 
@@ -34,113 +41,88 @@ def make_hook_command(ctx: PluginContext) -> click.Group:
           echo '{"session_id": "s", "prompt": "which database?"}' | memslot hook claude-code prompt
         """
 
-    @hook.group("claude-code")
-    def claude_code() -> None:
-        """What Claude Code's hooks call: the event is JSON on stdin, the answer goes to stdout.
-
-        Failures go to stderr, and the agent continues as if there were no hook.
-        """
-
-    @claude_code.command("session-start")
-    @click.pass_context
-    def session_start(click_ctx: click.Context) -> None:
-        """Print the context for a new conversation."""
-        from memslot_mcp_server.hooks.events import at_session_start
-
-        _answer(click_ctx, ctx, at_session_start)
-
-    @claude_code.command("prompt")
-    @click.pass_context
-    def prompt(click_ctx: click.Context) -> None:
-        """Print what the memory holds about a prompt."""
-        from memslot_mcp_server.hooks.events import before_prompt
-
-        _answer(click_ctx, ctx, before_prompt)
-
-    @claude_code.command("stop")
-    @click.pass_context
-    def stop(click_ctx: click.Context) -> None:
-        """Capture what was said and noted in the turn that ended."""
-        payload = _read()
-        if payload is not None:
-            _quietly(lambda: _end_turn(_host(click_ctx, ctx), payload))
-
-    hook.add_command(_make_install_command())
+    for client in hook_client.CLIENTS:
+        hook.add_command(_make_client_command(ctx, client))
+    hook.add_command(make_hook_install_command(ctx))
     return hook
 
 
-def _make_install_command() -> click.Command:
-    @click.command("install")
-    @click.argument("agent_program", metavar="AGENT", type=click.Choice(["claude-code"]))
-    @click.option("--project", "in_project", is_flag=True, help="Write this folder's settings, for this machine only.")
-    @click.option("--print", "only_print", is_flag=True, help="Show the change without writing it.")
+class _Clients(click.Group):
+    """Its commands are the agents. One that is not known changes nothing: exit code 2 would stop the agent."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        known = super().get_command(ctx, cmd_name)
+        if known is not None or cmd_name.startswith("-"):
+            return known
+        return _make_unknown_command(cmd_name)
+
+
+def _make_client_command(ctx: PluginContext, client: str) -> click.Command:
+    name = CLIENT_NAMES[client]
+
+    @click.command(client, help=_CLIENT_HELP.format(name=name))
+    @click.argument("event")
     @click.pass_context
-    def install(click_ctx: click.Context, agent_program: str, in_project: bool, only_print: bool) -> None:
-        """Let AGENT recall before each prompt and capture after each reply.
+    def run_hook(click_ctx: click.Context, event: str) -> None:
+        if event not in hook_client.EVENTS:
+            click.echo(
+                f"memslot: {event!r} is not a known event ({', '.join(hook_client.EVENTS)}); nothing was done", err=True
+            )
+        elif event in hook_client.AWAITED_EVENTS:
+            _answer(click_ctx, ctx, client, event)
+        elif (payload := _read(client)) is not None:
+            _quietly(lambda: _take(_host(click_ctx, ctx), event, payload))
 
-        Other hooks in its settings stay, and a backup is kept beside them.
-
-        \b
-        Examples:
-          memslot hook install claude-code
-          memslot hook install claude-code --print
-        """
-        from memslot_mcp_server.hooks.settings import add_hooks
-
-        agent = click_ctx.find_root().params.get("agent")
-        program = hook_program(str(agent) if agent else None)
-        here = Path.cwd() / ".claude" / "settings.local.json"
-        file = here if in_project else claude_folder(os.environ) / "settings.json"
-        if only_print:
-            click.echo(f"{file}:", err=True)
-            click.echo(add_hooks("", program), nl=False)
-            return
-        try:
-            copy = change_file(file, lambda text: add_hooks(text, program))
-        except MemslotError as error:
-            raise click.ClickException(
-                f"{file} was not changed: {error}; to add the hooks by hand, see: "
-                f"memslot hook install {agent_program} --print"
-            ) from None
-        tell_what_changed(file, copy, "Claude Code has the hooks")
-
-    return install
+    return run_hook
 
 
-def _read() -> Payload | None:
+def _make_unknown_command(name: str) -> click.Command:
+    @click.command(name, hidden=True, context_settings={"ignore_unknown_options": True})
+    @click.argument("words", nargs=-1, type=click.UNPROCESSED)
+    def run_unknown(words: tuple[str, ...]) -> None:
+        known = ", ".join(hook_client.CLIENTS)
+        click.echo(f"memslot: {name!r} is not a known agent ({known}); nothing was done", err=True)
+
+    return run_unknown
+
+
+def _read(client: str) -> Payload | None:
     if sys.stdin is None:
         click.echo("memslot: stdin is closed, so there is no event to handle", err=True)
         return None
     if sys.stdin.isatty():
-        raise click.UsageError("pipe the event to stdin as JSON, as Claude Code sends it")
+        raise click.UsageError("pipe the event to stdin as JSON, as the agent sends it")
     try:
-        return read_payload(sys.stdin.buffer)
+        return read_payload(sys.stdin.buffer, client)
     except PayloadError as error:
         click.echo(f"memslot: {error}; nothing was done", err=True)
         return None
 
 
-def _answer(click_ctx: click.Context, ctx: PluginContext, answer: Answer) -> None:
+def _answer(click_ctx: click.Context, ctx: PluginContext, client: str, event: str) -> None:
     """Print the answer and exit at once, without waiting for background work: indexes are updated after the turn."""
     watchdog = threading.Timer(hook_client.seconds_left(), _give_up)
     watchdog.daemon = True
     watchdog.start()
-    payload = _read()
+    payload = _read(client)
     if payload is None:
         return
-    found = _quietly(lambda: answer(_host(click_ctx, ctx), payload))
+    from memslot_mcp_server.hooks.events import handle
+
+    found = _quietly(lambda: handle(event, _host(click_ctx, ctx), payload))
     if found is not None and sys.stdout is not None:
         _quietly(lambda: _write(json.dumps(found, ensure_ascii=False).encode() + b"\n"))
     _end_now()
 
 
-def _end_turn(host: Host, payload: Payload) -> None:
-    """Tell plugins, and refresh the memory: the hooks before a prompt have no time for that."""
-    from memslot_mcp_server.hooks.events import after_reply
+def _take(host: Host, event: str, payload: Payload) -> None:
+    """Tell plugins, and refresh the memories: the hooks before a prompt have no time for that."""
+    from memslot_mcp_server.hooks.events import handle
 
-    after_reply(host, payload)
-    if isinstance(host.memory, CanRefresh):
-        host.memory.refresh()
+    handle(event, host, payload)
+    for _, memory in host.memories:
+        if isinstance(memory, CanRefresh):
+            _quietly(memory.refresh)
     host.close()
 
 

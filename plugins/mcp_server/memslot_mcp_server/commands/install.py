@@ -1,29 +1,33 @@
-"""`memslot mcp install`."""
+"""`memslot mcp install` and `memslot hook install`: the two halves of `memslot connect`, without a question."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from memslot import MemslotError, PluginContext, say_done
 
-from memslot_mcp_server.clients.config_edit import change_file
-from memslot_mcp_server.clients.config_locations import CLIENTS
-from memslot_mcp_server.clients.server_entry import SERVER, add_entry, entry_of, render, this_program
+from memslot_mcp_server.clients.catalog import CLIENTS, Client
+
+if TYPE_CHECKING:
+    from memslot_mcp_server.clients.connection import Part
+    from memslot_mcp_server.clients.edit_record import EditRecord
+
+_HOOKED = [client.id for client in CLIENTS.values() if client.hooks or client.plugin]
 
 
-def make_install_command(ctx: PluginContext) -> click.Command:
+def make_server_install_command(ctx: PluginContext) -> click.Command:
     @click.command("install")
     @click.argument("client", type=click.Choice(list(CLIENTS)))
     @click.option("--project", "in_project", is_flag=True, help="Write this folder's config, which others may share.")
     @click.option("--print", "only_print", is_flag=True, help="Show the change without writing it.")
     @click.pass_context
     def install(click_ctx: click.Context, client: str, in_project: bool, only_print: bool) -> None:
-        """Add memslot to the MCP servers of CLIENT.
+        """Add memslot to the MCP servers of CLIENT, and nothing else; `memslot connect` also adds the hooks.
 
-        Everything else in the client's config stays, comments too, and a backup is kept beside it. Running it twice
-        changes nothing.
+        Everything else in the client's config stays, comments too. Running it twice changes nothing, and
+        `memslot connect --undo` takes it back.
 
         \b
         Examples:
@@ -32,34 +36,76 @@ def make_install_command(ctx: PluginContext) -> click.Command:
           memslot mcp install codex --print
         """
         chosen = CLIENTS[client]
-        if in_project and chosen.project_file is None:
-            raise click.UsageError(f"{chosen.name} has no project config; leave out --project")
-        file = Path.cwd() / chosen.project_file if in_project and chosen.project_file else chosen.find_file(os.environ)
-        agent = click_ctx.find_root().params.get("agent")
-        arguments = ("--agent", str(agent), "mcp") if agent else ("mcp",)
-        entry = entry_of(chosen, this_program(*arguments, shared=in_project))
-        if only_print:
-            click.echo(f"{file}:", err=True)
-            click.echo(render(chosen, entry), nl=False)
-            return
-        try:
-            copy = change_file(file, lambda text: add_entry(chosen, text, entry))
-        except MemslotError as error:
-            raise click.ClickException(
-                f"{file} was not changed: {error}; to add the server by hand, see: memslot mcp install {client} --print"
-            ) from None
-        tell_what_changed(file, copy, f'{chosen.name} has the server "{SERVER}"')
-        if copy is not None:
-            click.echo(f"Restart {chosen.name} to use it.", err=True)
+        _install(ctx, click_ctx, chosen, "server", in_project, only_print, f"{chosen.name} has the server")
 
     return install
 
 
-def tell_what_changed(file: Path, copy: Path | None, what: str) -> None:
-    """Say what the file has now, and where its backup is."""
-    if copy is None:
-        say_done(f"{what} already, in {file}")
+def make_hook_install_command(ctx: PluginContext) -> click.Command:
+    @click.command("install")
+    @click.argument("agent_program", metavar="AGENT", type=click.Choice(_HOOKED))
+    @click.option("--project", "in_project", is_flag=True, help="Write this folder's settings instead of your own.")
+    @click.option("--print", "only_print", is_flag=True, help="Show the change without writing it.")
+    @click.pass_context
+    def install(click_ctx: click.Context, agent_program: str, in_project: bool, only_print: bool) -> None:
+        """Let AGENT recall before each prompt and capture after each reply; `memslot connect` also adds the server.
+
+        Other hooks in its settings stay. `memslot connect --undo` takes it back.
+
+        \b
+        Examples:
+          memslot hook install claude-code
+          memslot hook install codex --print
+        """
+        chosen = CLIENTS[agent_program]
+        _install(ctx, click_ctx, chosen, "hooks", in_project, only_print, f"{chosen.name} has the hooks")
+
+    return install
+
+
+def open_record(ctx: PluginContext) -> EditRecord:
+    """The record of edits in this home, without which nothing is written."""
+    from memslot_mcp_server.clients.edit_record import EditRecord
+
+    try:
+        return EditRecord(ctx.state_dir())
+    except OSError as error:
+        why = f"{ctx.places.home} cannot be ({error.strerror or error}), and --undo needs a record there"
+        raise click.ClickException(f"nothing was written, since {why}") from None
+
+
+def named_agent(click_ctx: click.Context) -> str | None:
+    """The agent that the person named on the command line."""
+    agent = click_ctx.find_root().params.get("agent")
+    return str(agent) if agent else None
+
+
+def _install(
+    ctx: PluginContext,
+    click_ctx: click.Context,
+    client: Client,
+    part: Part,
+    in_project: bool,
+    only_print: bool,
+    done: str,
+) -> None:
+    from memslot_mcp_server.clients.connection import files_of
+
+    project = Path.cwd() if in_project else None
+    try:
+        (config,) = files_of(client, parts=[part], project=project, agent=named_agent(click_ctx))
+    except MemslotError as error:
+        raise click.UsageError(str(error)) from None
+    if only_print:
+        click.echo(f"{config.file}:", err=True)
+        click.echo(config.snippet(), nl=False)
         return
-    say_done(f"{what} now, in {file}")
-    if copy.name != Path(os.path.realpath(file)).name:
-        click.echo(f"Backup: {copy}", err=True)
+    try:
+        with open_record(ctx) as record:
+            is_new = config.connect(record)
+    except MemslotError as error:
+        by_hand = f"to add it by hand, see: {click_ctx.command_path} {client.id} --print"
+        raise click.ClickException(f"{config.file} was not changed: {error}; {by_hand}") from None
+    say_done(f"{done} {'now' if is_new else 'already'}, in {config.file}")
+    if is_new:
+        click.echo(client.then.format(name=client.name), err=True)

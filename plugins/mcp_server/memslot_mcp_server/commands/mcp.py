@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 
 import click
-from memslot import Host, PluginContext
+from memslot import Host, Hosts, PluginContext, listen
 
-from memslot_mcp_server.commands.install import make_install_command
+from memslot_mcp_server.commands.install import make_server_install_command
 from memslot_mcp_server.server.stderr import warn
 
 DEFAULT_PORT = 8377
@@ -33,7 +33,7 @@ def make_mcp_command(ctx: PluginContext) -> click.Group:
 
         \b
         Examples:
-          memslot mcp install claude-code     let a client start it
+          memslot connect                     let the clients on this machine start it
           memslot mcp                         what the client then runs
           memslot mcp --http --port 8377      one server for several clients
         """
@@ -48,7 +48,7 @@ def make_mcp_command(ctx: PluginContext) -> click.Group:
         else:
             _serve_stdio(load, label, click_ctx.obj if isinstance(click_ctx.obj, Host) else None)
 
-    mcp.add_command(make_install_command(ctx))
+    mcp.add_command(make_server_install_command(ctx))
     return mcp
 
 
@@ -62,7 +62,6 @@ def _load(agent_id: str) -> Host:
 def _serve_stdio(load: functools.partial[Host], label: str, loaded: Host | None) -> None:
     import asyncio
 
-    from memslot_mcp_server.server.hosts import Hosts
     from memslot_mcp_server.server.pipes import own_pipes
     from memslot_mcp_server.server.stdio import serve
 
@@ -77,8 +76,7 @@ def _serve_stdio(load: functools.partial[Host], label: str, loaded: Host | None)
 def _serve_http(ctx: PluginContext, load: functools.partial[Host], label: str, port: int, new_token: bool) -> None:
     import asyncio
 
-    from memslot_mcp_server.server.hosts import Hosts
-    from memslot_mcp_server.server.http_access import ADDRESS, PATH, TOKEN_FILE, listen, read_or_make_token
+    from memslot_mcp_server.server.http_access import ADDRESS, PATH, TOKEN_FILE, read_or_make_token
 
     listener = listen(port)
     folder = ctx.state_dir()

@@ -1,17 +1,25 @@
-"""Handles the events of coding agents: context at the start, recall before a prompt, capture after the reply."""
+"""Handles the events of coding agents: context at the start, recall before a prompt, capture after the reply.
+
+All of them know these events, by one name or another, and take the same answer; opencode's plugin speaks it too.
+"""
 
 from __future__ import annotations
 
 import re
+import time
 from typing import Any
 
-from memslot import Host, Session, fence
+from memslot import Host, Message, Session, count_tokens, fence, strip_recalled
 
 from memslot_mcp_server.hooks.payload import Payload
 from memslot_mcp_server.hooks.transcript import last_turn
 
 MAX_CONTEXT_CHARS = 9_500
 """Claude Code takes 10,000 characters."""
+_PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8)
+"""Seconds between looks at a transcript that does not have the last reply yet."""
+START_SECONDS, RECALL_SECONDS = 2.5, 4.5
+"""A memory that hangs must not cost what the others recall: the hook gives up after 8 seconds."""
 _COMMAND = re.compile(r"/[\w:.-]+(?:\s|\Z)")
 """A slash command such as /clear, not a question about /etc/hosts."""
 
@@ -19,7 +27,7 @@ _COMMAND = re.compile(r"/[\w:.-]+(?:\s|\Z)")
 def at_session_start(host: Host, payload: Payload) -> dict[str, Any] | None:
     """What plugins say at the beginning of a conversation."""
     # In a conversation of its own: after /clear and compaction the same one begins again.
-    with host.run("") as run:
+    with host.run("", recall_seconds=START_SECONDS + RECALL_SECONDS) as run:
         return _output("SessionStart", run.context)
 
 
@@ -29,22 +37,82 @@ def before_prompt(host: Host, payload: Payload) -> dict[str, Any] | None:
     if not prompt or _COMMAND.match(prompt):
         return None
     session = _session(host, payload)
-    host.run("", session=session)  # take what plugins say once, at the start
-    return _output("UserPromptSubmit", host.run(prompt, session=session).context)
+    host.run("", session=session, recall_seconds=START_SECONDS)  # take what plugins say once, at the start
+    name = "BeforeAgent" if payload.client == "gemini" else "UserPromptSubmit"
+    return _output(name, host.run(prompt, session=session, recall_seconds=RECALL_SECONDS).context)
 
 
 def after_reply(host: Host, payload: Payload) -> int:
     """Tell plugins what was said in the turn that ended; returns the number of messages."""
-    messages = last_turn(payload.transcript) if payload.transcript is not None else []
-    if not messages or payload.goes_on:
+    messages = [] if payload.goes_on else _ended_turn(payload)
+    if not messages:
         return 0
     if payload.last_reply and messages[-1]["role"] == "user":  # the file is a moment behind
         messages.append({"role": "assistant", "content": payload.last_reply})
+    _capture(host, payload, messages)
+    return len(messages)
+
+
+def before_compaction(host: Host, payload: Payload) -> int:
+    """Tell plugins what would be summarised away, and capture a turn that may not come to its end.
+
+    Returns the number of messages.
+    """
+    if payload.client == "gemini" and payload.trigger != "manual":
+        return 0  # it announces a compaction before every request to the model, whether there will be one or not
+    messages = _last_turn(payload)
+    if messages:
+        host.before_compaction(_session(host, payload), messages, count_tokens(messages))
+        _capture(host, payload, messages)
+    return len(messages)
+
+
+def at_session_end(host: Host, payload: Payload) -> None:
+    """Tell plugins that the conversation is over."""
+    host.end_session(_session(host, payload))
+
+
+def handle(event: str, host: Host, payload: Payload) -> dict[str, Any] | None:
+    """Handle an event by its name in the command line; what it returns goes to the agent."""
+    if event == "session-start":
+        return at_session_start(host, payload)
+    if event == "prompt":
+        return before_prompt(host, payload)
+    if event == "stop":
+        after_reply(host, payload)
+    elif event == "pre-compact":
+        before_compaction(host, payload)
+    elif event == "session-end":
+        at_session_end(host, payload)
+    return None
+
+
+def _ended_turn(payload: Payload) -> list[Message]:
+    """The turn that ended. Claude Code may write it down only after it has called the hook, so wait for it a little."""
+    reply = strip_recalled(payload.last_reply).strip()
+    for pause in (*_PAUSES, 0.0):
+        messages = _last_turn(payload)
+        # The reply may have several parts, each a message of its own.
+        if not reply or (messages and reply.endswith(messages[-1]["content"])):
+            break
+        time.sleep(pause)
+    return messages
+
+
+def _last_turn(payload: Payload) -> list[Message]:
+    """What was said since the last prompt: by the transcript, or where that is not there yet, by the payload."""
+    file = payload.transcript
+    messages = last_turn(file, payload.client, payload.their_id) if file is not None else []
+    if messages or not payload.prompt or not payload.last_reply:
+        return messages
+    return [{"role": "user", "content": payload.prompt}, {"role": "assistant", "content": payload.last_reply}]
+
+
+def _capture(host: Host, payload: Payload, messages: list[Message]) -> None:
     # An empty prompt recalls nothing.
     with host.run("", session=_session(host, payload)) as run:
-        # Claude Code may kill this process 0.5 s after the answer.
+        # The agent may kill this process as soon as it has its answer, Claude Code after 0.5 s.
         run.finish(messages, success=True, durable=True)
-    return len(messages)
 
 
 def _session(host: Host, payload: Payload) -> Session:

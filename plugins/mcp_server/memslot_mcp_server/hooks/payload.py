@@ -1,4 +1,4 @@
-"""The JSON that Claude Code sends to a hook on stdin."""
+"""The JSON that a coding agent sends to a hook on stdin."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from typing import Any, BinaryIO
 MAX_BYTES = 16 * 1024 * 1024
 MAX_PROMPT_CHARS = 20_000
 _PLAIN_ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
+_HOOK_CONTEXT = re.compile(r"<hook_context>.*?</hook_context>", re.DOTALL)
+"""What Gemini CLI puts before the first prompt: the context that a hook gave at the start."""
 
 
 class PayloadError(ValueError):
-    """The input is not what Claude Code sends."""
+    """The input is not what the agent sends."""
 
 
 @dataclass(frozen=True)
@@ -28,9 +30,14 @@ class Payload:
     last_reply: str = ""
     goes_on: bool = False
     """Whether a stop hook sent the agent back to work, so that this stop was reported before."""
+    client: str = "claude-code"
+    their_id: str = ""
+    """The conversation's id in the agent's own files."""
+    trigger: str = ""
+    """What began a compaction: "manual" or "auto"."""
 
 
-def read_payload(stream: BinaryIO) -> Payload:
+def read_payload(stream: BinaryIO, client: str = "claude-code") -> Payload:
     """Parse a hook's input; raises a PayloadError if it is malformed."""
     data = stream.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
@@ -41,12 +48,17 @@ def read_payload(stream: BinaryIO) -> Payload:
         raise PayloadError(f"the payload is not JSON: {error}") from None
     if not isinstance(tree, dict):
         raise PayloadError("the payload is not a JSON object")
+    their_id = _text(tree, "session_id")
     return Payload(
-        session_id=_session_id(_text(tree, "session_id")),
-        prompt=_text(tree, "prompt")[:MAX_PROMPT_CHARS],
+        session_id=_session_id(client, their_id),
+        prompt=_HOOK_CONTEXT.sub("", _text(tree, "prompt")).strip()[:MAX_PROMPT_CHARS],
         transcript=_path(_text(tree, "transcript_path")),
-        last_reply=_text(tree, "last_assistant_message"),
+        # Gemini CLI has another name for it.
+        last_reply=_text(tree, "last_assistant_message") or _text(tree, "prompt_response"),
         goes_on=tree.get("stop_hook_active") is True,
+        client=client,
+        their_id=their_id,
+        trigger=_text(tree, "trigger"),
     )
 
 
@@ -68,9 +80,9 @@ def _path(given: str) -> Path | None:
         return None
 
 
-def _session_id(given: str) -> str:
-    """An id that is safe in a file name."""
+def _session_id(client: str, given: str) -> str:
+    """An id that is safe in a file name, and the one that the conversation gets when it is imported."""
     if not given:
         raise PayloadError("session_id is missing")
     plain = given if _PLAIN_ID.fullmatch(given) else hashlib.sha256(given.encode()).hexdigest()[:32]
-    return f"claude-code-{plain}"
+    return f"{client}-{plain}"

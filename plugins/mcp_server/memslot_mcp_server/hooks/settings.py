@@ -1,76 +1,77 @@
-"""Adds memslot's hooks to Claude Code's settings, beside the hooks that are there."""
+"""memslot's hooks in a coding agent's settings, beside the hooks that are there."""
 
 from __future__ import annotations
 
-import copy
 import shlex
 import sys
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
-from memslot import MemslotError, edit_json
+from memslot import MemslotError
 
-from memslot_mcp_server.clients.server_entry import Program, parse_json
-
-EVENTS = {
-    "SessionStart": ("session-start", 15),
-    "UserPromptSubmit": ("prompt", 15),
-    "Stop": ("stop", 60),
-}
-"""Claude Code's events, the command for each, and its timeout in seconds."""
-_MARK = "claude-code "
+from memslot_mcp_server.clients.catalog import HookPlace
+from memslot_mcp_server.clients.draft import Draft
+from memslot_mcp_server.clients.server_entry import Program
 
 
-def add_hooks(text: str, program: Program) -> str:
-    """The settings with a memslot hook for each event; unchanged if all are there.
+class FoundHook(NamedTuple):
+    """A hook of memslot, including one from another installation: the event's name here, its command, and its place."""
 
-    Raises a MemslotError if the settings cannot be parsed or have an unexpected shape.
+    name: str
+    command: str
+    path: tuple[str | int, ...]
+    is_alone: bool
+    """Whether its group has no other hook."""
+
+
+def add_hooks(draft: Draft, agent_program: str, place: HookPlace, program: Program) -> None:
+    """Put a memslot hook at each event; a timeout that a person chose stays.
+
+    Raises a MemslotError if the settings have an unexpected shape.
     """
-    text = text if text.strip() else "{}\n"
-    tree = parse_json(text)
-    if not isinstance(tree, dict):
-        raise MemslotError("it is not a JSON object")
-    if not isinstance(tree.get("hooks", {}), dict):
-        raise MemslotError('its "hooks" is not an object')
-    for event, (name, seconds) in EVENTS.items():
-        command = command_line(program, name)
-        wanted = copy.deepcopy(tree)
-        groups = wanted.setdefault("hooks", {}).setdefault(event, [])
-        if not isinstance(groups, list):
-            raise MemslotError(f'its "hooks.{event}" is not a list')
-        place = _find(groups, name)
-        if place is None:
-            path: tuple[str | int, ...] = ("hooks", event, len(groups))
-            value: Any = {"hooks": [{"type": "command", "command": command, "timeout": seconds}]}
-            groups.append(value)
-        else:
-            path, value = ("hooks", event, place[0], "hooks", place[1], "command"), command
-            groups[place[0]]["hooks"][place[1]]["command"] = command
-        if wanted == tree:
+    known = {hook.path[1]: hook for hook in find_hooks(draft, agent_program, place)}
+    for event, (name, seconds) in place.events.items():
+        command = command_line(program, agent_program, name)
+        if event in known:
+            draft.put((*known[event].path, "command"), command)
             continue
-        text = edit_json(text, path, value)
-        tree = parse_json(text)
-        if tree != wanted:
-            raise MemslotError("it is written in a way that cannot be edited safely")
-    return text
+        draft.put(("hooks", event, len(_groups(draft, event))), place.group(command, seconds))
 
 
-def command_line(program: Program, name: str) -> str:
+def remove_hooks(draft: Draft, agent_program: str, place: HookPlace) -> None:
+    """Take all hooks of memslot out of the settings."""
+    # From the end, so that the places before stay what they are.
+    for hook in reversed(list(find_hooks(draft, agent_program, place))):
+        draft.remove(hook.path[:3] if hook.is_alone else hook.path)
+
+
+def find_hooks(draft: Draft, agent_program: str, place: HookPlace) -> Iterator[FoundHook]:
+    """All hooks of memslot in the settings."""
+    for event, (name, _) in place.events.items():
+        for number, group in enumerate(_groups(draft, event)):
+            hooks = group.get("hooks") if isinstance(group, dict) else None
+            for index, hook in enumerate(hooks if isinstance(hooks, list) else ()):
+                command = hook.get("command") if isinstance(hook, dict) else None
+                if isinstance(command, str) and "memslot" in command and command.endswith(f"{agent_program} {name}"):
+                    yield FoundHook(name, command, ("hooks", event, number, "hooks", index), len(hooks or ()) == 1)
+
+
+def _groups(draft: Draft, event: str) -> list[Any]:
+    events = draft.tree.get("hooks", {})
+    if not isinstance(events, dict):
+        raise MemslotError('its "hooks" is not an object')
+    groups = events.get(event, [])
+    if not isinstance(groups, list):
+        raise MemslotError(f'its "hooks.{event}" is not a list')
+    return groups
+
+
+def command_line(program: Program, agent_program: str, name: str) -> str:
     """The command, quoted for the shell."""
-    words = [program.command, *program.args, "claude-code", name]
+    words = [program.command, *program.args, agent_program, name]
     if sys.platform == "win32":
         import subprocess
 
         return subprocess.list2cmdline(words)
     variables = [f"{key}={shlex.quote(value)}" for key, value in program.env.items()]
     return " ".join([*variables, shlex.join(words)])
-
-
-def _find(groups: list[Any], name: str) -> tuple[int, int] | None:
-    """Where memslot's hook for this command is, including one from another installation."""
-    for number, group in enumerate(groups):
-        hooks = group.get("hooks") if isinstance(group, dict) else None
-        for place, hook in enumerate(hooks if isinstance(hooks, list) else ()):
-            command = hook.get("command") if isinstance(hook, dict) else None
-            if isinstance(command, str) and "memslot" in command and command.endswith(_MARK + name):
-                return number, place
-    return None

@@ -1,27 +1,31 @@
-"""The last turn of a Claude Code conversation, from the end of its JSONL file."""
+"""The last turn of a coding agent's conversation, from the end of its transcript."""
 
 from __future__ import annotations
 
-import json
+import io
 import os
 import stat
 from pathlib import Path
-from typing import Any
 
-from memslot import Message, message_text, strip_recalled
+from memslot import ForeignSession, Message, SessionError, read_agent_lines, read_jsonl, read_opencode, strip_recalled
 
 FIRST_BYTES = 256 * 1024
 MOST_BYTES = 16 * 1024 * 1024
-_NOT_SAID = ("<command-", "<local-command-", "<bash-", "[Request interrupted", "Caveat: ")
-"""Prefixes of user messages that Claude Code wrote itself."""
 
 
-def last_turn(file: Path) -> list[Message]:
-    """The last prompt and the replies to it; empty if the file does not have them."""
+def last_turn(file: Path, client: str = "claude-code", their_id: str = "") -> list[Message]:
+    """The last prompt and the replies to it; empty if the file does not have them.
+
+    `their_id` says which conversation of opencode's it is: all of them are in one database.
+    """
+    if client == "opencode":
+        return _turn_of_database(file, their_id)
     size = FIRST_BYTES
     while True:
         data, is_whole = _tail(file, size)
-        turn = _turn_of(data, is_whole)
+        # The first line may be cut.
+        lines = data if is_whole else data.partition(b"\n")[2]
+        turn = _turn_of(read_agent_lines(client, "", read_jsonl(io.BytesIO(lines))))
         if turn or is_whole or size >= MOST_BYTES:
             return turn
         size *= 8
@@ -45,39 +49,22 @@ def _tail(file: Path, size: int) -> tuple[bytes, bool]:
         return b"", True
 
 
-def _turn_of(data: bytes, is_whole: bool) -> list[Message]:
-    lines = data.split(b"\n")
+def _turn_of_database(file: Path, their_id: str) -> list[Message]:
+    try:
+        found = next(read_opencode(file, their_id), None)
+    except SessionError:
+        return []
+    return _turn_of(found) if found is not None else []
+
+
+def _turn_of(session: ForeignSession) -> list[Message]:
     turn: list[Message] = []
-    for line in reversed(lines if is_whole else lines[1:]):  # the first one may be cut
-        message = _message(line)
-        if message is None:
+    for line in reversed(session.lines):
+        message = line.message
+        text = strip_recalled(str(message.get("content", ""))).strip()
+        if not text:
             continue
-        turn.append(message)
+        turn.append({"role": message["role"], "content": text})
         if message["role"] == "user":
             return turn[::-1]
     return []
-
-
-def _message(line: bytes) -> Message | None:
-    """A line as a message; None for tool results, side chains and the program's own notes."""
-    try:
-        tree: Any = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(tree, dict) or tree.get("type") not in ("user", "assistant"):
-        return None
-    inner = tree.get("message")
-    if tree.get("isSidechain") or tree.get("isMeta") or tree.get("isCompactSummary") or not isinstance(inner, dict):
-        return None
-    role = tree["type"]
-    text = strip_recalled(message_text(_said(inner))).strip()
-    if not text or (role == "user" and text.startswith(_NOT_SAID)):
-        return None
-    return {"role": role, "content": text}
-
-
-def _said(message: dict[str, Any]) -> dict[str, Any]:
-    content = message.get("content")
-    if not isinstance(content, list):
-        return {"content": content}
-    return {"content": [part for part in content if isinstance(part, dict) and part.get("type") == "text"]}

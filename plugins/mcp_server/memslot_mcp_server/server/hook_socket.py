@@ -11,18 +11,20 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+from memslot import Hosts
+
 from memslot_mcp_server.hook_client import (
     ANSWER_HEADER,
     ANSWER_SECONDS,
+    CLIENTS,
     EVENTS,
     MAX_BYTES,
     MemoryAddress,
     is_private,
     socket_folder,
 )
-from memslot_mcp_server.hooks.events import after_reply, at_session_start, before_prompt
+from memslot_mcp_server.hooks.events import handle
 from memslot_mcp_server.hooks.payload import Payload, PayloadError, read_payload
-from memslot_mcp_server.server.hosts import Hosts
 from memslot_mcp_server.server.stderr import warn
 from memslot_mcp_server.server.workers import Workers
 
@@ -86,15 +88,16 @@ class _HookServer:
         prefix = self._address.line() + b"\0"
         if not request.startswith(prefix):
             return None
-        event, _, data = request.removeprefix(prefix).partition(b"\0")
+        name, _, data = request.removeprefix(prefix).partition(b"\0")
+        client, _, event = name.decode("ascii", "replace").partition(" ")
+        if client not in CLIENTS or event not in EVENTS:
+            return None
         try:
-            payload = read_payload(io.BytesIO(data))
+            payload = read_payload(io.BytesIO(data), client)
         except PayloadError:
             return None
-        if event.decode("ascii", "replace") not in EVENTS:
-            return None
         try:
-            found = await self._workers.run(self._carry_out, event.decode(), payload)
+            found = await self._workers.run(self._carry_out, event, payload)
         except Exception as error:
             warn(f"a hook failed: {type(error).__name__}: {error}")
             return None
@@ -102,12 +105,7 @@ class _HookServer:
 
     def _carry_out(self, event: str, payload: Payload) -> dict[str, Any] | None:
         with self._hosts.borrow() as host:
-            if event == "session-start":
-                return at_session_start(host, payload)
-            if event == "prompt":
-                return before_prompt(host, payload)
-            after_reply(host, payload)
-            return None
+            return handle(event, host, payload)
 
 
 async def _read_all(reader: asyncio.StreamReader) -> bytes:

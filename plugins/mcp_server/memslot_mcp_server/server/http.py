@@ -22,9 +22,8 @@ from memslot_mcp_server.server.workers import Workers
 
 if TYPE_CHECKING:
     import uvicorn
+    from memslot import Hosts
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-    from memslot_mcp_server.server.hosts import Hosts
 
 MAX_SESSIONS = 200
 CLOSE_SECONDS = 3

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import socket
-import sys
 from pathlib import Path
 
 from memslot import MemslotError, write_file
@@ -13,21 +11,6 @@ from memslot import MemslotError, write_file
 ADDRESS = "127.0.0.1"
 PATH = "/mcp"
 TOKEN_FILE = "http-token"
-
-
-def listen(port: int) -> socket.socket:
-    """A socket on the loopback address; raises a MemslotError if the port is taken."""
-    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    try:
-        if sys.platform != "win32":  # there it would let two servers share the port
-            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind((ADDRESS, port))
-    except OSError as error:
-        found.close()
-        raise MemslotError(
-            f"cannot listen on {ADDRESS}:{port} ({error.strerror or error}); choose another port with --port"
-        ) from None
-    return found
 
 
 def read_or_make_token(folder: Path, *, fresh: bool = False) -> tuple[str, bool]:

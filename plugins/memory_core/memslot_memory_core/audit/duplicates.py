@@ -21,7 +21,7 @@ MIN_STEMS = 8
 """With fewer distinct words, a single differing word makes a different statement."""
 MOST_COMPARED = 40
 """Most passages one is compared with, those sharing the most rare words first."""
-_LONGEST_POSTING = 200
+_MAX_POSTING = 200
 
 
 class Occurrence(NamedTuple):
@@ -100,7 +100,7 @@ def _similar_groups(texts: Sequence[Occurrence]) -> list[list[int]]:
         else:
             leaders[words.number], members[words.number] = words, [words.number]
             for stem in rare:
-                if len(postings[stem]) < _LONGEST_POSTING:
+                if len(postings[stem]) < _MAX_POSTING:
                     postings[stem].append(words.number)
     return sorted(sorted(group) for group in members.values() if len(group) > 1)
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from memslot import MemoryFinding
+
 SECRET, RECALLED = "secret", "recalled"
 UNREADABLE, TOO_LARGE, LINK = "unreadable", "too-large", "link"
 DUPLICATE, NEAR_DUPLICATE, STALE = "duplicate", "near-duplicate", "stale"
@@ -50,6 +52,11 @@ class Finding:
             "action": self.action,
             "others": [other.to_json() for other in self.others],
         }
+
+    def to_public(self) -> MemoryFinding:
+        """The finding in the form that every memory gives."""
+        where, others = self.spot, [(other.path, other.start_line) for other in self.others]
+        return MemoryFinding(self.kind, where.path, self.excerpt, self.action, where.start_line, where.end_line, others)
 
 
 @dataclass(frozen=True)

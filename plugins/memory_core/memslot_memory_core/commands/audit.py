@@ -8,7 +8,7 @@ from memslot import PluginContext, print_json, print_table, say_done
 from memslot_memory_core.audit.findings import KINDS, AuditReport, Finding
 from memslot_memory_core.settings import search_settings
 
-_MOST_OTHERS = 3
+_MAX_OTHERS = 3
 
 
 def make_audit_command(ctx: PluginContext) -> click.Command:
@@ -63,6 +63,6 @@ def _print(report: AuditReport) -> None:
 
 def _row(finding: Finding) -> tuple[str, str, str, str]:
     places = [finding.spot, *finding.others]
-    shown = ", ".join(spot.citation for spot in places[: _MOST_OTHERS + 1])
-    more = len(places) - _MOST_OTHERS - 1
+    shown = ", ".join(spot.citation for spot in places[: _MAX_OTHERS + 1])
+    more = len(places) - _MAX_OTHERS - 1
     return finding.kind, f"{shown} and {more} more" if more > 0 else shown, finding.excerpt, finding.action

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 DEPTHS = (1, 3, 6)
 _FORM = '{"question": "...", "path": "memory/x.md", "line": 3}, where line is optional'
-_MOST_BAD_LINES = 5
+_MAX_BAD_LINES = 5
 
 
 @dataclass(frozen=True)
@@ -98,10 +98,10 @@ def make_eval_command(ctx: PluginContext) -> click.Command:
           memslot memory eval questions.jsonl -k 1 --json | jq -r '.missed[].question'
         """
         questions, bad = _read_questions(file)
-        for sentence in bad[:_MOST_BAD_LINES]:
+        for sentence in bad[:_MAX_BAD_LINES]:
             say_warning(clean_lines(sentence))
-        if len(bad) > _MOST_BAD_LINES:
-            say_warning(f"{len(bad) - _MOST_BAD_LINES} more lines are invalid")
+        if len(bad) > _MAX_BAD_LINES:
+            say_warning(f"{len(bad) - _MAX_BAD_LINES} more lines are invalid")
         if not questions:
             raise click.ClickException(f"{file} contains no questions; each line is {_FORM}")
         backend = backend_of(ctx)

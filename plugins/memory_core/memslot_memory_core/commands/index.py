@@ -41,7 +41,7 @@ def make_index_command(ctx: PluginContext) -> click.Command:
         with _progress_bar() as show:
             report = backend.sync(force=force, progress=show, wait_seconds=_WAIT_SECONDS)
         _print_report(report, as_json)
-        # The first index is always built, so nothing was left as it was.
+        # The first index is always built from scratch: --force was not ignored there.
         was_spared = force and not report.rebuilt and (report.unchanged > 0 or report.mismatch is not None)
         if was_spared:
             say_warning("the index was not rebuilt")

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import click
-from memslot import MemorySearchOutcome, PluginContext, Session, clean_lines, print_json, print_table
+from memslot import (
+    MemorySearchOutcome,
+    PluginContext,
+    Session,
+    clean_lines,
+    print_hit,
+    print_json,
+    print_table,
+    say_remarks,
+)
 
 from memslot_memory_core.backend import backend_of
 from memslot_memory_core.note_reader import MAX_LINES, lines_json
 from memslot_memory_core.search.explain import explain_table
-from memslot_memory_core.search_output import cites_sources, hit_lines, outcome_json
+from memslot_memory_core.search_output import cites_sources, outcome_json
 from memslot_memory_core.settings import memory_settings
 
 FRESH_SECONDS = 5.0
@@ -88,13 +97,8 @@ def make_get_command(ctx: PluginContext) -> click.Command:
 
 def _print_outcome(outcome: MemorySearchOutcome) -> None:
     for hit in outcome.hits:
-        heading, text = hit_lines(hit)
-        click.echo(click.style(heading, bold=True))
-        click.echo(text)
-        click.echo()
-    for word, sentence in (("Warning", outcome.warning), ("Stale", outcome.stale), ("Try", outcome.action)):
-        if sentence:
-            click.echo(click.style(f"{word}: ", fg="yellow") + clean_lines(sentence), err=True)
+        print_hit(hit)
+    say_remarks(outcome)
     shown = [hit.explanation for hit in outcome.hits if hit.explanation is not None]
     explained = [*shown, *(outcome.explanation or {}).get("dropped", ())]
     if explained:

@@ -293,10 +293,11 @@ def has_background(db: apsw.Connection, identity: Identity) -> bool:
 
 def embed_background(
     embedder: Embedder, store: EmbeddingStore, db: apsw.Connection, identity: Identity, cancelled: Callable[[], bool]
-) -> Background:
+) -> Background | None:
     """Embed the background sentences once per provider. Raises what `embed_missing` raises.
 
-    Refused texts are skipped, as long as most are accepted.
+    Refused texts are skipped, as long as most are accepted. None if the cache could not keep some, as on a full disk:
+    a background of the others would be kept for good, and scores would differ from those of other indexes.
     """
     import numpy
     from memslot.retrieval import Background, background_texts
@@ -307,14 +308,18 @@ def embed_background(
         space = space_number(db, *compact_space(identity.space))
     known = vector_ids(db, space, list(texts))
     missing = {text_hash: text for text_hash, text in texts.items() if text_hash not in known}
+    refused = False
     try:
         with store.compact():
             # Not through the batch API: vector search is impossible without them.
             embed_missing(replace(embedder, batch=None), db, space, missing, cancelled)
     except RefusedTextError:
+        refused = True
         if len(vector_ids(db, space, list(texts))) <= len(texts) // 2:
             raise
     known = vector_ids(db, space, list(texts))
+    if len(known) < len(texts) and not refused:
+        return None
     vectors = numpy.zeros((len(texts), identity.dims or 1), dtype=numpy.float32)
     for place, text_hash in enumerate(texts):
         blob = db.execute("SELECT vector FROM embeddings WHERE id = ?", (known.get(text_hash),)).get

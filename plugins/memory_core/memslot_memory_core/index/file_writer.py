@@ -1,4 +1,4 @@
-"""Writes and removes one file's rows in a generation: chunks, words and vectors in one transaction."""
+"""Writes, reads back and removes one file's rows in a generation: chunks, words and vectors in one transaction."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def write_file(
 ) -> None:
     """Replace a file's rows, keeping those with unchanged text; inside a transaction.
 
-    `vectors` maps text hashes to embedding ids; other texts get their vector later.
+    `vectors` maps text hashes to embedding ids; other texts get their vector when the file is written again.
     """
     key = (prepared.source, prepared.path)
     known = db.execute(f"SELECT id FROM {tables.files} WHERE source = ? AND path = ?", key).get
@@ -87,6 +87,29 @@ def write_file(
     _Rows(db, tables, "chunks", engines.chunks, engines.parts).replace(file_id, prepared.chunks, from_line, vectors)
     _Rows(db, tables, "turns", engines.turns).replace(file_id, prepared.turns, from_line, vectors)
     count_change(db, tables.number)
+
+
+def read_back(db: apsw.Connection, tables: Tables, path: str) -> PreparedFile | None:
+    """A note as it was written; None if it is not indexed."""
+    columns = "id, stamp, hash, size, mtime, private, remark"
+    row = db.execute(f"SELECT {columns} FROM {tables.files} WHERE source = 'memory' AND path = ?", (path,)).get
+    if row is None:
+        return None
+    number, stamp, content_hash, size, mtime, private, remark = row
+    chunks = db.execute(
+        f"SELECT start_line, end_line, text, hash, time FROM {tables.chunks} WHERE file_id = ? ORDER BY id", (number,)
+    )
+    return PreparedFile(
+        source="memory",
+        path=path,
+        stamp=stamp,
+        hash=content_hash,
+        size=size,
+        mtime=mtime,
+        private=bool(private),
+        chunks=[Piece(start, end, text, digest, time, True) for start, end, text, digest, time in chunks],
+        remark=remark,
+    )
 
 
 def touch_file(db: apsw.Connection, tables: Tables, source: str, path: str, stamp: str) -> None:
@@ -164,26 +187,36 @@ class _Rows:
         """Replace a file's rows from a line on (None: a new file), keeping rows with the same text."""
         old = {} if from_line is None else self._old_rows(file_id, from_line)
         new: list[Piece] = []
-        incomplete: Mapping[int, int] = {}
-        if self._parts is not None and old:
-            incomplete = self._parts.waiting([row.number for rows in old.values() for row in rows])
+        kept: list[tuple[_ExistingRow, Piece]] = []
         for piece in pieces:
-            waiting = old.get(piece.hash)
-            # Reinsert a row that now has its vector: readers find new rows by their id.
-            if waiting and self._is_complete(waiting[-1], piece, vectors, incomplete):
-                self._move(waiting.pop(), piece)
+            same = old.get(piece.hash)
+            if same:
+                kept.append((same.pop(), piece))
             else:
                 new.append(piece)
         self._remove([row for rows in old.values() for row in rows])
+        for row, piece in kept:
+            self._move(row, piece)
+        self._complete(kept, vectors)
         self._insert(file_id, new, vectors)
 
-    def _is_complete(
-        self, row: _ExistingRow, piece: Piece, vectors: Mapping[bytes, int], incomplete: Mapping[int, int]
-    ) -> bool:
-        """Whether a row has every vector available for it."""
-        if row.embedding is None and piece.hash in vectors:
-            return False
-        return self._parts is None or self._parts.lacking(piece.parts) >= incomplete.get(row.number, 0)
+    def _complete(self, kept: Sequence[tuple[_ExistingRow, Piece]], vectors: Mapping[bytes, int]) -> None:
+        """Add the vectors that have come since these rows were written."""
+        came = [
+            (row.number, vectors[piece.hash]) for row, piece in kept if row.embedding is None and piece.hash in vectors
+        ]
+        if came:
+            self._db.executemany(f"UPDATE {self._table} SET embedding_id = ?2 WHERE id = ?1", came)
+            self._count(0, self._add_vectors(came))
+        if self._parts is not None and kept:
+            waiting = self._parts.waiting([row.number for row, _ in kept])
+            complete = [
+                (row.number, piece.parts)
+                for row, piece in kept
+                if row.number in waiting and self._parts.lacking(piece.parts) < waiting[row.number]
+            ]
+            self._parts.remove([number for number, _ in complete])
+            self._parts.add(complete)
 
     def _old_rows(self, file_id: int, from_line: int) -> dict[bytes, list[_ExistingRow]]:
         line = "start_line" if self._is_chunks else "line"
@@ -247,13 +280,18 @@ class _Rows:
                 ],
             )
         keywords.add(self._db, self._words, [(n, piece.text) for n, piece in zip(numbers, pieces, strict=True)])
-        blobs = self._with_direction([embedding for embedding in embeddings if embedding is not None])
-        rows = [(n, blobs[e]) for n, e in zip(numbers, embeddings, strict=True) if e is not None and e in blobs]
-        if rows and self._engine is not None:
-            self._engine.add(self._db, rows)
+        added = self._add_vectors([(n, e) for n, e in zip(numbers, embeddings, strict=True) if e is not None])
         if self._parts is not None:
             self._parts.add([(number, piece.parts) for number, piece in zip(numbers, pieces, strict=True)])
-        self._count(len(pieces), len(rows))
+        self._count(len(pieces), added)
+
+    def _add_vectors(self, embeddings: Sequence[tuple[int, int]]) -> int:
+        """Add the vectors of rows to the vector table, given row and embedding ids; returns how many are nonempty."""
+        blobs = self._with_direction([embedding for _, embedding in embeddings])
+        rows = [(number, blobs[embedding]) for number, embedding in embeddings if embedding in blobs]
+        if rows and self._engine is not None:
+            self._engine.add(self._db, rows)
+        return len(rows)
 
     def _with_direction(self, embeddings: Sequence[int]) -> dict[int, bytes]:
         """The vectors of these embeddings, without empty ones."""

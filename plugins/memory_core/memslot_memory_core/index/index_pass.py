@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from operator import itemgetter
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING
 
 import apsw
-from memslot import EmbeddingCancelledError, ProviderError, VectorSizeError
 
-from memslot_memory_core.index.embeddings import (
-    Embedder,
-    EmbeddingStore,
-    RefusedTextError,
-    background_of,
-    compact_space,
-    embed_background,
-    embed_missing,
-    record_use,
-    space_number,
-    vector_ids,
+from memslot_memory_core.index import generation as generations
+from memslot_memory_core.index.embedding_run import EmbeddingRun
+from memslot_memory_core.index.embeddings import Embedder, EmbeddingStore
+from memslot_memory_core.index.file_writer import (
+    Engines,
+    PreparedFile,
+    read_back,
+    remove_file,
+    touch_file,
+    write_file,
 )
-from memslot_memory_core.index.file_writer import Engines, Piece, PreparedFile, remove_file, touch_file, write_file
 from memslot_memory_core.index.generation import Generation
 from memslot_memory_core.index.identity import Identity
-from memslot_memory_core.index.index_metadata import forget_wrong_size, record_wrong_size, wrong_size
 from memslot_memory_core.index.memory_sources import IndexedFile, Sources, Unchanged
 from memslot_memory_core.index.part_vectors import PartRows
 from memslot_memory_core.index.report import DiskScan, Progress, SyncProgress, SyncReport
@@ -39,7 +34,6 @@ if TYPE_CHECKING:
 
     from memslot_memory_core.sources.files import Discovery, SourceFile
 
-_Made = TypeVar("_Made")
 _Name = tuple[str, str]
 """A file's source and path."""
 _named, _stamped = itemgetter(0, 1), itemgetter(0, 1, 3)
@@ -73,7 +67,6 @@ class _Tally:
     indexed: int = 0
     removed: int = 0
     unchanged: int = 0
-    embedded: int = 0
     chunks: int = 0
     complete: bool = True
     problems: list[str] = field(default_factory=list)
@@ -95,24 +88,18 @@ class IndexPass:
         near: Collection[str] | None = None,
     ) -> None:
         self._db = db
-        self._store = store
         self._tables = target.tables
         self._target = target
         self._sources = sources
         self._identity = Identity.from_json(target.identity)
-        fits = self._fits(embedder.pipeline)
-        self._refusal = wrong_size(db, self._identity) if fits and not limits.anew else None
-        """Why a provider with vectors of the wrong size is not called again."""
-        self._embedder = embedder if fits and self._refusal is None else None
+        usable = embedder if self._fits(embedder.pipeline) else None
+        self._run = EmbeddingRun(db, self._identity, usable, store, lambda: limits.reached, retry=limits.anew)
         self._vectors = vectors
         self._engines = Engines()
         self._progress = progress
         self._limits = limits
         self._near = near
         self._tally = _Tally()
-        self._has_background = False
-        self._stopped: Literal["time", "outage"] | None = "outage" if self._refusal else None
-        """Why embedding stopped early, if it did."""
 
     def _fits(self, pipeline: EmbeddingPipeline | None) -> bool:
         """Whether the pipeline's vectors belong in this generation."""
@@ -124,17 +111,14 @@ class IndexPass:
         scanned_at = time.time()
         discovery = self._discover(waiting)
         tally.problems += discovery.problems
-        if self._refusal is not None:
-            tally.problems.append(f"embedding stopped: {self._refusal}")
         due, gone = self._compare(discovery, waiting)
         tally.unchanged = len(discovery.files) - len(due)
-        self._engines = self._vectors.for_writing(self._db, self._target)
-        if self._identity.parts:
-            self._engines = replace(self._engines, parts=PartRows(self._db, self._tables))
+        self._open_tables()
         self._remove(gone, discovery.unread)
         if self._is_large(due):
             due = self._write_words(due, waiting)
             waiting = {_named(file) for file in due}
+            self._prepare_tables()
         if self._target.vectors:
             self._ensure_background()  # absent in an index of an older memslot
         done = 0
@@ -146,18 +130,19 @@ class IndexPass:
             if self._limits.reached and done < len(due):
                 tally.complete = False
                 break
-        if self._stopped is not None and self._lost_vectors():
+        stopped = self._run.stopped
+        if stopped is not None and self._lost_vectors():
             # Chunks without a vector are found by keyword meanwhile; a new generation waits for its vectors.
-            tally.complete = tally.complete and self._stopped == "outage" and self._target.state != "building"
+            tally.complete = tally.complete and stopped == "outage" and self._target.state != "building"
         is_whole = discovery.within is None
         return SyncReport(
             indexed=tally.indexed,
             removed=tally.removed,
             unchanged=tally.unchanged if is_whole else self._count() - tally.indexed,
-            embedded=tally.embedded,
+            embedded=self._run.embedded,
             complete=tally.complete,
-            problems=list(dict.fromkeys(tally.problems)),
-            out_of_time=self._stopped == "time",
+            problems=list(dict.fromkeys([*tally.problems, *self._run.problems])),
+            out_of_time=stopped == "time",
             scanned_at=scanned_at,
             scan=DiskScan(discovery.skipped_links, discovery.doubles, discovery.problems) if is_whole else None,
         )
@@ -206,7 +191,7 @@ class IndexPass:
 
     def _waiting_files(self) -> set[_Name]:
         """Files with chunks that lack a vector, if there is a pipeline to embed them."""
-        if self._embedder is None:
+        if self._run.embedder is None:
             return set()
         names = f"SELECT source, path FROM {self._tables.files} WHERE id IN "
         waiting = "(SELECT file_id FROM {} WHERE embedding_id IS NULL)"
@@ -237,12 +222,10 @@ class IndexPass:
 
     def _groups(self, due: Sequence[SourceFile], waiting: set[_Name]) -> Iterator[_Group]:
         """Changed files in groups that fill provider requests, yet lose little in a crash."""
-        group = _Group(self._embedder.batch_size if self._embedder else _CHUNKS_AT_ONCE)
+        group = _Group(self._chunks_at_once)
         for file in due:
-            row = self._known_file(file)
-            anew = row is not None and _named(file) in waiting
             try:
-                prepared = self._sources.prepare(file, row, anew=anew)
+                prepared = self._prepare(file, is_waiting=_named(file) in waiting)
             except OSError as error:
                 self._tally.problems.append(f"{file.path} cannot be read: {error.strerror or error}")
                 prepared = None
@@ -258,22 +241,46 @@ class IndexPass:
                         self._tally.problems.append(f"{file.path}: {part.remark}")
             if group.is_full:
                 yield group
-                group = _Group(self._embedder.batch_size if self._embedder else _CHUNKS_AT_ONCE)
+                group = _Group(self._chunks_at_once)
         if group.files:
             yield group
 
+    @property
+    def _chunks_at_once(self) -> int:
+        return self._run.embedder.batch_size if self._run.embedder is not None else _CHUNKS_AT_ONCE
+
+    def _prepare(self, file: SourceFile, *, is_waiting: bool) -> Sequence[PreparedFile] | Unchanged | None:
+        """The file's new content; of a file that waits for vectors, all of its content."""
+        row = self._known_file(file)
+        if is_waiting and row is not None and row.stamp == file.stamp and file.source == "memory":
+            written = read_back(self._db, self._tables, file.path)  # the same as on disk, and redacted already
+            return None if written is None else [written]
+        return self._sources.prepare(file, row, anew=is_waiting)
+
     # Writing
+
+    def _open_tables(self) -> None:
+        engines = self._vectors.for_writing(self._db, self._target)
+        parts = PartRows(self._db, self._tables) if self._identity.parts else None
+        self._engines = replace(engines, parts=parts)
+
+    def _prepare_tables(self) -> None:
+        """While there are no vectors, choose the engine that fits all that are to come."""
+        now = generations.by_number(self._db, self._target.number)
+        if now is not None and not now.vectors and not now.turn_vectors:
+            self._vectors.maintain(self._db, now, changed=False)
+            self._target = generations.by_number(self._db, now.number) or now
+            self._open_tables()
 
     def _is_large(self, due: Sequence[SourceFile]) -> bool:
         """Whether keywords should be written before embedding, which will take long."""
-        is_searched = self._embedder is not None and self._target.state == "live"
+        is_searched = self._run.embedder is not None and self._target.state == "live"
         return is_searched and sum(file.size for file in due) >= _WORTH_WORDS_FIRST
 
     def _write_words(self, due: Sequence[SourceFile], waiting: set[_Name]) -> Sequence[SourceFile]:
         """Index files by keywords and cached vectors; returns those that need new vectors."""
         written: set[_Name] = set()
-        embedder, self._embedder = self._embedder, None
-        try:
+        with self._run.from_cache_only():
             done = 0
             for group in self._groups(due, waiting):
                 self._write(group.prepared)
@@ -282,16 +289,14 @@ class IndexPass:
                 if self._limits.reached and done < len(due):
                     self._tally.complete = False
                     break
-        finally:
-            self._embedder = embedder
         self._tally.chunks = 0  # counted once they have their vectors
         return [file for file in due if _named(file) in written]
 
     def _write(self, prepared: Sequence[PreparedFile]) -> None:
         self._ensure_background()
         if self._engines.parts is not None:
-            self._engines.parts.vectors = self._embed_parts([piece for each in prepared for piece in each.chunks])
-        vectors = self._embed([piece for each in prepared for piece in (*each.chunks, *each.turns)])
+            self._engines.parts.vectors = self._run.embed_parts([piece for each in prepared for piece in each.chunks])
+        vectors = self._run.embed([piece for each in prepared for piece in (*each.chunks, *each.turns)])
         left = list(prepared)
         while left:
             started = time.monotonic()
@@ -301,73 +306,11 @@ class IndexPass:
                     write_file(self._db, self._tables, self._engines, each, vectors)
                     self._tally.chunks += len(each.chunks)
 
-    def _embed(self, pieces: Sequence[Piece]) -> dict[bytes, int]:
-        """Embedding ids of these texts by hash, cached or new."""
-        if self._identity.space is None:
-            return {}
-        return self._embed_texts({piece.hash: piece.text for piece in pieces}, self._identity.space)
-
-    def _embed_parts(self, pieces: Sequence[Piece]) -> dict[bytes, int]:
-        """Embedding ids of these texts' parts by hash."""
-        if self._identity.space is None:
-            return {}
-        texts = {part: text for piece in pieces for part, text in piece.parts.items()}
-        with self._store.compact():
-            return self._embed_texts(texts, compact_space(self._identity.space))
-
     def _ensure_background(self) -> None:
-        """Embed the background sentences, which calibrate scores and center the bits of parts."""
-        if self._has_background or self._identity.space is None:
-            return
-        background = background_of(self._db, self._identity)
-        if background is None and self._embedder is not None:
-            background = self._try(
-                partial(
-                    embed_background,
-                    self._embedder,
-                    self._store,
-                    self._db,
-                    self._identity,
-                    lambda: self._limits.reached,
-                )
-            )
-        self._has_background = background is not None
-        if background is not None and self._engines.parts is not None:
-            self._engines.parts.center = background.statements.mean(axis=0)
-
-    def _embed_texts(self, texts: Mapping[bytes, str], space_key: tuple[str, str, str]) -> dict[bytes, int]:
-        if not texts:
-            return {}
-        with transaction(self._db):
-            space = space_number(self._db, *space_key)
-            found = vector_ids(self._db, space, list(texts))
-            record_use(self._db, found.values())
-        missing = {text_hash: text for text_hash, text in texts.items() if text_hash not in found}
-        if not missing or self._embedder is None:
-            return found
-        self._try(partial(self._make, self._embedder, space, missing))
-        made = vector_ids(self._db, space, list(missing))
-        self._tally.embedded += len(made)
-        return {**found, **made}
-
-    def _make(self, embedder: Embedder, space: int, missing: Mapping[bytes, str]) -> None:
-        embed_missing(embedder, self._db, space, missing, lambda: self._limits.reached)
-        forget_wrong_size(self._db)
-
-    def _try(self, embed: Callable[[], _Made]) -> _Made | None:
-        """Embed something; after a provider error embedding stops, and the rest is indexed by keywords."""
-        try:
-            return embed()
-        except EmbeddingCancelledError:
-            self._embedder, self._stopped = None, "time"
-        except RefusedTextError as error:
-            self._tally.problems.append(str(error))
-        except ProviderError as error:
-            if isinstance(error, VectorSizeError):
-                record_wrong_size(self._db, self._identity, str(error))
-            self._embedder, self._stopped = None, "outage"
-            self._tally.problems.append(f"embedding stopped: {error}")
-        return None
+        background = self._run.background()
+        parts = self._engines.parts
+        if background is not None and parts is not None and parts.center is None:
+            parts.center = background.statements.mean(axis=0)
 
     def _lost_vectors(self) -> bool:
         """Whether any chunk or part lacks its vector."""

@@ -57,10 +57,6 @@ class KeywordHits:
     scored: int
 
     @property
-    def sum_idf(self) -> float:
-        return self.query.sum_idf
-
-    @property
     def document_count(self) -> int:
         return self.query.rows
 

@@ -162,15 +162,16 @@ class PartDistances:
 class PartIndex:
     """An in-memory index over the parts of a generation's chunks.
 
-    Chunk ids only grow and parts never change, so only new rows are loaded; deleted rows drop out when their chunks are
-    looked up.
+    Chunk ids only grow and parts never change once all are there, so only chunks from the first one on that waited for
+    a part are loaded again; deleted rows drop out when their chunks are looked up.
     """
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
         self._lock = threading.Lock()
         self._changes = -1
-        self._read_up_to = 0
+        self._settled = 0
+        """The chunk up to which no part was missing."""
         self._bits: NDArray[np.uint64] | None = None
         """Indexed by 64-bit word, then part: summing columns is several times faster than summing rows."""
         self._chunks: NDArray[np.int64] | None = None
@@ -201,12 +202,15 @@ class PartIndex:
                 width = bytes_of_bits(int(generation.identity["dims"])) // 8
                 bits = numpy.empty((width, 0), dtype=numpy.uint64)
                 chunks, firsts = numpy.empty(0, dtype=numpy.int64), numpy.empty(0, dtype=numpy.intp)
-                self._read_up_to = 0
+                self._settled = 0
             elif generation.changes == self._changes:
                 return bits, chunks, firsts
+            stay = int(numpy.searchsorted(chunks, self._settled, side="right"))
+            if stay < len(chunks):
+                bits, chunks, firsts = bits[:, : firsts[stay]], chunks[:stay], firsts[:stay]
             rows: list[Any] = db.execute(
                 f"SELECT chunk_id, bits FROM {self._tables.part_bits} WHERE chunk_id > ? ORDER BY chunk_id",
-                (self._read_up_to,),
+                (self._settled,),
             ).fetchall()
             filled = [(chunk, blob) for chunk, blob in rows if blob]
             if filled:
@@ -218,8 +222,9 @@ class PartIndex:
                 )
                 chunks = numpy.concatenate((chunks, numpy.array([chunk for chunk, _ in filled], dtype=numpy.int64)))
                 firsts = numpy.concatenate((firsts, first))
-            if rows:
-                self._read_up_to = rows[-1][0]
+            waiting = db.execute(f"SELECT min(chunk_id) FROM {self._tables.part_bits} WHERE waiting > 0").get
+            largest = rows[-1][0] if rows else self._settled
+            self._settled = largest if waiting is None else min(largest, waiting - 1)
             self._bits, self._chunks, self._firsts, self._changes = bits, chunks, firsts, generation.changes
             return bits, chunks, firsts
 

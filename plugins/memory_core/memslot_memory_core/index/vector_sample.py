@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING
+
+from memslot import MemoryPoint, one_line, redact
 
 from memslot_memory_core.index.embeddings import background_of, has_background
 from memslot_memory_core.index.identity import Identity
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 
     from memslot_memory_core.index.part_vectors import Matrix, Row
 
+POINT_CHARS = 160
 _GROWTH = 1.2
 """A sample is reused until the index has grown or shrunk by this factor."""
 
@@ -86,6 +90,28 @@ def _draw(snapshot: Snapshot, size: int) -> IndexSample:
         size,
         background is not None,
     )
+
+
+def sample_points(snapshot: Snapshot, limit: int) -> list[MemoryPoint]:
+    """Evenly spread chunks with their vectors, texts redacted."""
+    db, tables = snapshot.db, snapshot.generation.tables
+    dims = Identity.from_json(snapshot.generation.identity).dims
+    ids = [number for (number,) in db.execute(f"SELECT id FROM {tables.chunks} WHERE embedding_id IS NOT NULL")]
+    step = max(1.0, len(ids) / max(1, limit))
+    sql = (
+        f"SELECT f.path, f.source, f.mtime, c.time, c.start_line, substr(c.text, 1, {4 * POINT_CHARS}), e.vector "
+        f"FROM {tables.chunks} c JOIN {tables.files} f ON f.id = c.file_id JOIN embeddings e ON e.id = c.embedding_id "
+        "WHERE c.id = ?"
+    )
+    points = []
+    for number in (ids[int(place * step)] for place in range(min(limit, len(ids)))):
+        for path, source, mtime, time, line, text, blob in db.execute(sql, (number,)):
+            if dims and len(blob) == 4 * dims:
+                vector = _floats([blob], dims)[0].tolist()
+                moment = datetime.fromtimestamp(mtime if time is None else time, UTC)
+                excerpt = one_line(redact(text), POINT_CHARS)
+                points.append(MemoryPoint(path, excerpt, vector, source, line, moment))
+    return points
 
 
 def _ids(db: apsw.Connection, table: str) -> list[int]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 _OFTEN = 3
-_MEMORY_BYTES = 32_000_000
+_MEMORY_BYTES = 64_000_000
 """A process that searches more often than this keeps up to so many vectors in memory: three times as fast as any table,
 with the same results."""
 
@@ -114,7 +114,7 @@ class VectorTables:
             return None
         return choose_engine(
             self._wanted,
-            rows=generation.vectors + generation.turn_vectors,
+            rows=generation.chunks + generation.turns,  # those without a vector will get one
             dims=dims,
             loads=lambda name: self.load(db, name),
             current=generation.engine,
@@ -215,7 +215,8 @@ def _tables(generation: Generation) -> Iterator[tuple[Kind, VectorTable]]:
         # A subquery forces a primary-key lookup; in a join, statistics could turn it into a scan per row.
         vector = "(SELECT vector FROM embeddings e WHERE e.id = r.embedding_id)"
         select = f"SELECT r.id, {vector} FROM {rows} r WHERE +r.embedding_id IS NOT NULL"
-        yield kind, VectorTable(name, dims, select)  # type: ignore[misc]
+        waiting = f"SELECT min(id) FROM {rows} WHERE embedding_id IS NULL"
+        yield kind, VectorTable(name, dims, select, waiting)  # type: ignore[misc]
 
 
 def _bytes(generation: Generation, kind: Kind) -> int:

@@ -161,8 +161,8 @@ class Watcher:
                     if is_new:
                         # Changes before this watch started went unreported.
                         is_new = False
+                        self._notify(None)  # first: a watch that is sure needs no other look
                         self._begun.add(below)
-                        self._notify(None)
                     elif changes:
                         self._report([path for _, path in changes], below)
                     self._check_for_other_folders(numbers)

@@ -86,7 +86,7 @@ class FallbackMemory(Generic[Second]):
     ) -> MemorySearchOutcome:
         """Search the primary or the secondary. Raises only for an empty query."""
         if not query.strip():
-            raise MemslotError("the query is empty: give a few words to search for")
+            raise MemslotError("the query is empty; enter a few words to search for")
 
         def ask() -> MemorySearchOutcome:
             return self.primary.search(query, max_results=max_results, session=session, **options)

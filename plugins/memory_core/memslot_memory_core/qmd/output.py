@@ -80,7 +80,7 @@ def _score(value: Any) -> float:
     return min(1.0, max(0.0, number)) if math.isfinite(number) else 0.0
 
 
-_LEAST_SNIPPET_CHARS = 20
+_MIN_SNIPPET_CHARS = 20
 
 
 def make_hits(
@@ -105,7 +105,7 @@ def make_hits(
             continue
         if not private and is_private(collection, file, workspace):
             continue
-        if len(hits) == count or left < _LEAST_SNIPPET_CHARS:
+        if len(hits) == count or left < _MIN_SNIPPET_CHARS:
             break
         start, lines = _lines(row, file)
         snippet = redact("\n".join(lines))[: min(snippet_chars, left)].rstrip()

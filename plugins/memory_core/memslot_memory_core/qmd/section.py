@@ -1,4 +1,4 @@
-"""`memory.qmd` as the config file has it."""
+"""The `memory.qmd` section of the config."""
 
 # No `from __future__ import annotations`: the fields' types are read.
 
@@ -24,44 +24,46 @@ class QmdSessions(Section):
 
 
 class QmdUpdate(Section):
-    interval: str = setting("5m", "How often QMD looks for changes, such as 90s, 5m or 1h.", **_DURATION)
-    debounce_ms: int = setting(15_000, "Least time between two updates, in milliseconds.", minimum=0, maximum=3_600_000)
-    on_boot: bool = setting(True, "Update when the host starts.")
-    embed_interval: str | None = setting(
-        None, "How often vectors are brought up to date; unset: with every update.", **_DURATION
+    interval: str = setting("5m", "How often QMD checks for changes, such as 90s, 5m or 1h.", **_DURATION)
+    debounce_ms: int = setting(
+        15_000, "Minimum time between two updates, in milliseconds.", minimum=0, maximum=3_600_000
     )
+    on_boot: bool = setting(True, "Update when the host starts.")
+    embed_interval: str | None = setting(None, "How often vectors are updated; unset: with every update.", **_DURATION)
 
 
 class QmdLimits(Section):
-    max_results: int = setting(6, "Results of one search.", minimum=1, maximum=200)
-    max_snippet_chars: int = setting(700, "Longest snippet, in characters.", minimum=20, maximum=100_000)
-    max_injected_chars: int = setting(4000, "Characters of all snippets together.", minimum=20, maximum=1_000_000)
+    max_results: int = setting(6, "Maximum results per search.", minimum=1, maximum=200)
+    max_snippet_chars: int = setting(700, "Maximum snippet length, in characters.", minimum=20, maximum=100_000)
+    max_injected_chars: int = setting(
+        4000, "Maximum total length of all snippets, in characters.", minimum=20, maximum=1_000_000
+    )
     timeout_ms: int = setting(
-        4000, "Milliseconds after which the builtin index answers instead.", minimum=100, maximum=600_000
+        4000, "Time-out in milliseconds, after which the builtin index is used instead.", minimum=100, maximum=600_000
     )
 
 
 class ScopeMatch(Section):
     chat_type: Literal["direct", "group", "channel"] | None = setting(None, "Only chats of this kind.")
     channel: Text | None = setting(None, "Only this channel.")
-    key_prefix: Text | None = setting(None, "Only sessions whose key begins like this.")
+    key_prefix: Text | None = setting(None, "Only sessions whose key starts with this.")
 
 
 class ScopeRule(Section):
     action: Literal["allow", "deny"] = setting(..., "What happens when the rule matches.")
-    match: ScopeMatch = setting(ScopeMatch, "When the rule matches; {} is always.")
+    match: ScopeMatch = setting(ScopeMatch, "Conditions; {} always matches.")
 
 
 class Scope(Section):
     default: Literal["allow", "deny"] = setting("deny", "What happens when no rule matches.")
     rules: tuple[ScopeRule, ...] = setting(
         (ScopeRule(action="allow", match=ScopeMatch(chat_type="direct")),),
-        "Rules, the first that matches decides. Default: direct chats only.",
+        "Rules; the first match decides. Default: direct chats only.",
     )
 
 
 class Qmd(Section):
-    command: Text = setting("qmd", "The program, by name or by path.")
+    command: Text = setting("qmd", "The program's name or path.")
     search_mode: Literal["search", "vsearch", "query"] = setting(
         "search", "Keywords (search), meaning (vsearch), or both with re-ranking (query)."
     )

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from memslot.retrieval import relevance_of
+
 SHOWN = "shown"
 WEAK = "shown as a weak match"
 BELOW_MIN_SCORE = "below minScore"
@@ -62,7 +64,19 @@ class Explanation:
             "date": _short(self.date),
             "decay": _short(self.decay),
             "mmrPenalty": _short(self.mmr_penalty),
+            "parts": self._parts(),
         }
+
+    def _parts(self) -> dict[str, float]:
+        """What the score is made of, each from 0 to 1."""
+        read = [each for each in (self.line, self.window) if each is not None]
+        parts = {
+            "words": self.words,
+            "meaning": None if self.z is None else relevance_of(0.0, self.z),
+            "evidence": max(read) if read else None,
+            "decay": self.decay,
+        }
+        return {name: round(min(1.0, max(0.0, each)), 4) for name, each in parts.items() if each is not None}
 
 
 _COLUMNS = (

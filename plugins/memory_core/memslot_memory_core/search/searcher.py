@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from memslot import MemoryHit, MemorySearchOutcome, MemslotError, redact
+from memslot import MemoryHit, MemorySearchOutcome, MemslotError, one_blas_thread, redact
 from memslot.retrieval import Matcher, QueryTerms, Weights, make_snippet
 
 from memslot_memory_core.index.generation import Generation
@@ -97,7 +98,8 @@ class Searcher:
         terms = query_terms(text)
         leg = self._leg(text, pipeline, selection, without_vectors)
         wanted = max_results or self._settings.query.max_results
-        with self._index.snapshot() as snapshot:
+        products = nullcontext() if leg.vector is None else one_blas_thread()
+        with products, self._index.snapshot() as snapshot:
             if snapshot is None:
                 return _nothing_indexed(self._sources, private, stale)
             if leg.vector is not None and pipeline is not None:

@@ -31,7 +31,7 @@ def time_of_note(path: str) -> float | None:
 
 def date_of(path: str, time: float | None) -> date | None:
     """The date of a chunk: from its note's name, else the local date of its time."""
-    # A name says the same in every time zone, also in another one than the index was made in.
+    # A name is independent of the time zone, even if it has changed since indexing.
     day = date_of_note(path)
     if day is not None or time is None:
         return day

@@ -34,7 +34,7 @@ class SourceFile(NamedTuple):
     """A discovered file: `path` is its name in the index, `stamp` changes when the file does.
 
     `path` is relative to the workspace inside it, absolute outside, and `sessions/<name>` for a transcript;
-    always with forward slashes. A tuple, not a frozen dataclass, since making it is a third of a walk's time.
+    always with forward slashes. A tuple, not a frozen dataclass: creating it is a third of a walk's time.
     """
 
     source: Source
@@ -85,11 +85,11 @@ def make_stamp(status: os.stat_result) -> str:
 def discover(
     workspace: Path, *, extra_paths: Sequence[str | ExtraPathLike] = (), sessions_dir: Path | None = None
 ) -> Discovery:
-    """MEMORY.md, memory.md, USER.md, memory/**, the extra paths and the transcripts.
+    """List MEMORY.md, memory.md, USER.md, memory/**, the extra paths and the transcripts.
 
-    Links are skipped and counted. A file that can be reached twice counts once, where it was met first:
-    in the order above, each folder's files before its subfolders, by name. Names must be spelled exactly,
-    also where the file system does not care, so that every system gives the same list.
+    Links are skipped and counted. A file reachable by two paths is listed under the first: in the order above, each
+    folder's files before its subfolders, by name. Names are case-sensitive even if the file system is not, so that
+    every system returns the same list.
     """
     roots = find_roots(workspace, extra_paths, sessions_dir)
     found = Discovery(skipped_links=roots.skipped_links, problems=roots.problems, unread=roots.unread)
@@ -153,7 +153,7 @@ class Walk:
                         self.found.skipped_links += 1
                 elif entry.is_dir(follow_symlinks=False) and name not in SKIPPED_FOLDERS:
                     subfolders.append((entry, reached))
-            except OSError as error:  # a file system whose listings don't tell types
+            except OSError as error:  # a file system whose listings don't include types
                 self._record_unknown(shown + name, is_text, error)
         for entry, reached in reversed(subfolders):
             self._enter(entry, shown + entry.name, reached)
@@ -170,7 +170,7 @@ class Walk:
             return
         try:
             status = entry.stat(follow_symlinks=False)
-            if not status.st_ino:  # Windows leaves it out of a listing
+            if not status.st_ino:  # Windows omits it from listings
                 status = os.lstat(entry.path)
         except FileNotFoundError:
             return  # gone since the folder was listed

@@ -13,8 +13,8 @@ _ANY_DEPTH = "**"
 class Glob:
     """One or more patterns, `/` between segments: `*`, `?` and `[…]` inside one, `**` for any number of folders.
 
-    Case counts on every system. Dots at the beginning of a name are nothing special. There is no way up or out:
-    a pattern is compared with names that were found below its folder, and with nothing else.
+    Case-sensitive on every system. Leading dots are not special. A pattern can't escape its folder: it is only matched
+    against names found below it.
     """
 
     def __init__(self, *patterns: str) -> None:
@@ -46,7 +46,7 @@ class Glob:
         return any(self._patterns[number][at:] == [None] for number, at in states)
 
     def _skip_depths(self, states: set[tuple[int, int]]) -> States:
-        """`**` also matches zero folders, so a state at one is also behind it."""
+        """Expand states: `**` also matches zero folders, so a state at one is also past it."""
         closed = set(states)
         for number, at in states:
             pattern = self._patterns[number]

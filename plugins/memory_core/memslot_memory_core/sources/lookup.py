@@ -35,7 +35,7 @@ def find(
     extra_paths: Sequence[str | ExtraPathLike] = (),
     sessions_dir: Path | None = None,
 ) -> SourceFile | None:
-    """The file that `discover` lists under exactly this path, or None, looking only at the folders on its way.
+    """Return the file that `discover` lists under exactly this path, or None; reads only the folders on the way.
 
     Nothing else can be reached: no `..`, no other spelling, no link, no other root.
     """
@@ -47,7 +47,7 @@ def find(
         if found is None:
             continue
         file, links = found
-        # A file with two names is listed under the first, and only a walk knows which that is.
+        # A file with two names is listed under the first, and only a walk can tell which.
         if links > 1 or may_overlap(roots):
             listed = discover(workspace, extra_paths=extra_paths, sessions_dir=sessions_dir).files
             return next((one for one in listed if one.path == path), None)
@@ -169,7 +169,7 @@ def _parts_below(root: Root, roots: Roots, path: str) -> list[str] | None:
         parts = parts[1:]
         whole = path.replace("/", os.sep)
         if is_below(roots.workspace, whole):
-            return None  # what is inside has one name, the short one
+            return None  # files inside the workspace only have their relative name
     else:
         whole = join(roots.workspace, path.replace("/", os.sep))
     if any(part in ("", ".", "..") for part in parts) or not is_below(root.folder, whole):

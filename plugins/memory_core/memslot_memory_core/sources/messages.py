@@ -27,7 +27,7 @@ class Message(NamedTuple):
 
 
 class BrokenLineError(ValueError):
-    """A line that is no JSON object."""
+    """A line that is not a JSON object."""
 
 
 def read_message(raw: bytes) -> Message | None:

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 PRIVATE_NAMES = ("MEMORY.md", "memory.md", "USER.md")
-"""Notes about the user, private to direct chats. A file of such a name is private wherever it is."""
+"""Notes about the user, private to direct chats. A file with such a name is private wherever it is."""
 MARKDOWN = (".md", ".markdown")
 TRANSCRIPT = (".jsonl",)
 
-# Line breaks and control characters would tear listings and citations apart, a backslash is a separator
-# elsewhere, and a lone surrogate stands for a byte that is no UTF-8 and cannot be stored as text.
+# Line breaks and control characters would break listings and citations, a backslash is a separator elsewhere, and a
+# lone surrogate is an invalid UTF-8 byte that can't be stored as text.
 _UNSAFE = "[\x00-\x1f\x7f-\x9f\\\\\u2028\u2029\ud800-\udfff]"
 
 
@@ -82,10 +82,10 @@ def join(folder: str, name: str) -> str:
 def find_roots(
     workspace: Path, extra_paths: Sequence[str | ExtraPathLike] = (), sessions_dir: Path | None = None
 ) -> Roots:
-    """The roots, checked: an extra path that is missing, a link or no Markdown becomes a problem, not a root.
+    """Resolve the roots; an extra path that is missing, a link or not Markdown becomes a problem, not a root.
 
-    The workspace and the folder of transcripts may themselves be reached through links, since the person
-    put them there. An extra path may not be one, nor lie behind one inside the workspace.
+    The workspace and the transcripts folder may be reached through links, since the user created them. An extra path
+    must not be one, nor be reached through one inside the workspace.
     """
     roots = Roots(os.path.abspath(workspace))  # noqa: PTH100 (Path.resolve would follow links)
     notes = Glob(*PRIVATE_NAMES, "memory/**")
@@ -176,7 +176,7 @@ def is_below(folder: str, path: str) -> bool:
 
 
 def _first_link(workspace: str, where: str) -> str | None:
-    """The first link among the extra path itself and, inside the workspace, the folders that lead to it."""
+    """Return the first link among the extra path and, inside the workspace, its parent folders."""
     if where == workspace:
         return None
     steps = [where]

@@ -32,10 +32,10 @@ _MARKS = (
 
 @dataclass(frozen=True)
 class Document:
-    """The lines of a file, the first of them line 1, and the state of the file they were read from.
+    """A file's lines, and the state of the file as read.
 
-    `hash` is the SHA-256 of the bytes read. `replaced` counts what could not be decoded and became U+FFFD.
-    `truncated` says that the file is longer than was read; then the last line is whole unless it is the only one.
+    `hash` is the SHA-256 of the bytes read. `replaced` counts undecodable sequences, replaced by U+FFFD. If
+    `truncated`, the file is longer than what was read; the last line is complete unless it is the only one.
     """
 
     lines: tuple[str, ...]
@@ -46,7 +46,7 @@ class Document:
 
 
 def read_text_file(source: SourceFile, max_bytes: int = MAX_BYTES) -> Document | None:
-    """The file's lines, or None if it is gone or was replaced.
+    """Read a file's lines; None if it is gone or was replaced.
 
     Other failures, such as missing permissions, raise OSError. A file that changes while it is read is read again; if
     it keeps changing, it gets the earlier stamp, so that it counts as changed.
@@ -72,7 +72,7 @@ def read_text_file(source: SourceFile, max_bytes: int = MAX_BYTES) -> Document |
 
 
 def _read(file: BinaryIO, most: int, size: int) -> bytes:
-    """Read at most so many bytes; the buffer is allocated for the expected size."""
+    """Read at most `most` bytes; the buffer is allocated for the expected size."""
     blocks = [file.read(min(most, size + 1))]
     left = most - len(blocks[0])
     while left > 0 and (block := file.read(min(left, _BLOCK_BYTES))):
@@ -82,7 +82,7 @@ def _read(file: BinaryIO, most: int, size: int) -> bytes:
 
 
 def open_source(source: SourceFile) -> BinaryIO | None:
-    """The file, open, if it is still the regular file that was found; no link is followed, and no pipe waited for."""
+    """Open the file if it is still the regular file found earlier, without following links or blocking on pipes."""
     try:
         descriptor = os.open(source.location, _FLAGS)
     except OSError as error:
@@ -97,29 +97,29 @@ def open_source(source: SourceFile) -> BinaryIO | None:
 
 
 def _is_same(source: SourceFile, status: os.stat_result) -> bool:
-    """Is it the file that was found? Its folder may have become a link to some other place since.
+    """Whether it is the file found earlier; its folder may have become a link since.
 
-    Some network file systems make up a new inode number on each look; there, size and time have to do.
+    Some network file systems report a new inode number each time; there, size and mtime must suffice.
     """
     size, mtime_ns, _, inode = source.stamp.split(":")
     return int(inode) == status.st_ino or (int(size), int(mtime_ns)) == (status.st_size, status.st_mtime_ns)
 
 
 def split_lines(text: str) -> list[str]:
-    """Lines end with LF, CRLF or CR, as in editors and in line numbers; other separators are part of a line.
+    """Split at LF, CRLF and CR, like editors; other separators are part of a line.
 
-    `str.splitlines` would also end one at a form feed or U+2028 and shift all numbers below it.
+    `str.splitlines` would also split at a form feed or U+2028 and shift all line numbers after it.
     """
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     lines = text.split("\n")
     if not lines[-1]:
-        lines.pop()  # the last line has its line end, or there is none
+        lines.pop()  # after a final line end, or in an empty text
     return lines
 
 
 def encoding_of(data: bytes) -> tuple[bytes, str]:
-    """The BOM of a text, if any, and its encoding."""
+    """Return the BOM of a text, if any, and its encoding."""
     for mark, name in _MARKS:
         if data.startswith(mark) and (name != "utf-32-le" or _is_utf_32(data[len(mark) :])):
             return mark, name
@@ -127,7 +127,7 @@ def encoding_of(data: bytes) -> tuple[bytes, str]:
 
 
 def _is_utf_32(data: bytes) -> bool:
-    """Whether it is not rather UTF-16 that begins with a NUL, which looks like the same mark."""
+    """Whether it is UTF-32, not UTF-16 that starts with a NUL and so has the same BOM."""
     whole = data[: len(data) // 4 * 4]
     return len(data) % 4 == 0 and all(
         whole[at + 2] <= 0x10 and whole[at + 3] == 0 for at in range(0, min(len(whole), 4096), 4)
@@ -142,6 +142,6 @@ def _decode(data: bytes, truncated: bool) -> tuple[str, int]:
     except UnicodeDecodeError:
         decoder = codecs.getincrementaldecoder(encoding)
         text = decoder("replace").decode(data, not truncated)
-        # A file may hold U+FFFD of its own.
+        # The file may itself contain U+FFFD.
         own = decoder("ignore").decode(data, not truncated).count("\ufffd")
         return text, text.count("\ufffd") - own

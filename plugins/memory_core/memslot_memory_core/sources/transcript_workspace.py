@@ -1,4 +1,4 @@
-"""Which transcripts belong to a workspace: those of conversations held in it."""
+"""The transcripts that belong to a workspace."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from memslot_memory_core.sources.files import record_unreadable_file
 if TYPE_CHECKING:
     from memslot_memory_core.sources.files import Discovery, SourceFile
 
-_MOST_BYTES = 1024 * 1024
+_MAX_BYTES = 1024 * 1024
 
 
 class WorkspaceTranscripts:
-    """An agent's transcripts lie in one folder, whatever workspace they are about; this is one workspace's share.
+    """One workspace's share of an agent's transcripts, which all live in one folder.
 
-    A transcript's first line names the workspace. Those without belong to the home's own workspace (`with_unmarked`).
+    A transcript's first line names its workspace. Those without belong to the default workspace (`with_unmarked`).
     """
 
     def __init__(self, workspace: str, *, with_unmarked: bool) -> None:
@@ -55,7 +55,7 @@ class WorkspaceTranscripts:
         if opened is None:
             return False
         with opened:
-            held = workspace_in(opened.readline(_MOST_BYTES))
+            held = workspace_in(opened.readline(_MAX_BYTES))
         return held == self._workspace if held is not None else self._with_unmarked
 
 

@@ -17,7 +17,7 @@ from memslot_memory_core.sources.text import open_source
 MAX_LINE_BYTES = 32 * 1024 * 1024
 """Longer lines are skipped: they contain files, not messages."""
 MAX_CHARS = 16 * 1024 * 1024
-"""Characters per read; more than a chunk holds, so that each read makes progress."""
+"""Characters per read; more than a chunk, so that each read makes progress."""
 _GROWTH_BYTES = 4 * 1024 * 1024
 _BLOCK_BYTES = 1024 * 1024
 _RESUME = re.compile(r"([0-9]{1,18}):([0-9]{1,18}):([0-9]{1,18}):([0-9a-f]{64})")
@@ -26,10 +26,10 @@ _MESSAGE = re.compile(rb'"type"\s*:\s*"message"')
 
 @dataclass(frozen=True)
 class Resume:
-    """Where reading goes on: the line with which the last chunk begins that begins a line, and its place in the file.
+    """A resume point: the line and offset of the last chunk that begins a line.
 
-    `end` is how far the file has been read, `guard` the SHA-256 of all bytes up to there: if that has changed,
-    be it by one letter of the first line, the file was not only added to, and is read from its beginning.
+    `end` is how far the file has been read, `guard` the SHA-256 of all bytes up to there: if it doesn't match, the file
+    was not only appended to, and is read from the start.
     """
 
     offset: int
@@ -42,7 +42,7 @@ class Resume:
 
     @classmethod
     def from_text(cls, text: str | None) -> Resume | None:
-        """The opposite of `to_text`; what is not of that form gives None, which means to read all."""
+        """Parse the output of `to_text`; None if it is invalid, which means to read everything."""
         found = _RESUME.fullmatch(text or "")
         if found is None:
             return None
@@ -66,11 +66,10 @@ class _Position(NamedTuple):
 class Transcript:
     """The messages of a transcript from line `first_line` on, each as one line.
 
-    Everything known of the file from that line on is to be replaced; `first_line` is 1 when all was read.
-    `resumed` says that an earlier reading was taken up, so what was read then stands as it was.
-    `numbers` are the lines of the JSONL file, `times` the moments of the messages in seconds since 1970.
-    `broken` counts lines that could not be read. `more` says that the file goes on: read again from the
-    resume point that `chunk_transcript` gives.
+    It replaces everything indexed of the file from that line on; `first_line` is 1 if all was read. If `resumed`, an
+    earlier read was continued, and what it read is still valid. `numbers` are line numbers in the JSONL file, `times`
+    Unix times of the messages. `broken` counts unreadable lines. If `more`, the file continues: read again from the
+    resume point that `chunk_transcript` returns.
     """
 
     first_line: int
@@ -88,7 +87,7 @@ class Transcript:
     guard: str
 
     def time_of(self, start_line: int, end_line: int) -> float | None:
-        """The time of the last message in these lines."""
+        """Return the time of the last message in these lines."""
         begin, end = bisect_left(self.numbers, start_line), bisect_right(self.numbers, end_line)
         return max((time for time in self.times[begin:end] if time is not None), default=None)
 
@@ -96,9 +95,9 @@ class Transcript:
 def read_transcript(
     source: SourceFile, *, resume: Resume | None = None, max_chars: int = MAX_CHARS
 ) -> Transcript | None:
-    """The messages from the resume point on, or all when the file is not the one it was; None when it is gone.
+    """Read the messages from the resume point on, or all if the file was rewritten; None if it is gone.
 
-    A last line without a line end counts once it is a whole record.
+    A last line without a line end counts if it is a complete record.
     """
     file = open_source(source)
     if file is None:
@@ -113,7 +112,7 @@ def read_transcript(
 
 
 def chunk_transcript(transcript: Transcript, *, tokens: int, overlap: int) -> tuple[list[Chunk], Resume]:
-    """The chunks of what was read, and the resume point."""
+    """Chunk what was read; return the chunks and the resume point."""
     chunks = chunk_lines(transcript.lines, transcript.numbers, tokens=tokens, overlap=overlap)
     place = transcript.rest
     for chunk in reversed(chunks):
@@ -124,10 +123,10 @@ def chunk_transcript(transcript: Transcript, *, tokens: int, overlap: int) -> tu
 
 
 def growth(source: SourceFile, consumed: int) -> tuple[int, int]:
-    """Bytes and messages, those of tools included, past the place up to which the file was read (`Resume.end`).
+    """Return the bytes and messages, including tools', after the part already read (`Resume.end`).
 
-    Messages are counted in the first few megabytes only, by what they look like. A file that has become
-    shorter was written anew, and counts as a whole.
+    Messages are counted by a pattern, in the first few megabytes only. A file that has shrunk was rewritten, and counts
+    as a whole.
     """
     file = open_source(source)
     if file is None:
@@ -146,7 +145,7 @@ class _TranscriptReader:
         self.file, self.max_chars = file, max_chars
         self.offset, self.line = 0, 1
         self.hash = hashlib.sha256()
-        """Of all bytes before the offset."""
+        """Hash of all bytes before the offset."""
         self.broken = 0
         self.spoken: list[Message] = []
         self.numbers: list[int] = []
@@ -168,7 +167,7 @@ class _TranscriptReader:
         if all_read.hexdigest() != resume.guard:
             return False
         if last not in (b"", b"\n") and self.file.readline(MAX_LINE_BYTES).strip():
-            return False  # a record without a line end was taken for whole, and then went on
+            return False  # a line without its end was taken as complete, but continued
         self.file.seek(resume.offset)
         self.offset, self.line, self.hash = resume.offset, resume.line, before
         return True
@@ -184,7 +183,7 @@ class _TranscriptReader:
 
     def run(self, stamp: str, resumed: bool) -> Transcript:
         first_line = self.line
-        # The first message does not count: one longer than the limit must not end the reading where it began.
+        # The first message doesn't count: one longer than the limit must not stop the read without progress.
         chars, more, unended = 0, False, b""
         while raw := self.file.readline(MAX_LINE_BYTES):
             if chars > self.max_chars:
@@ -227,7 +226,7 @@ class _TranscriptReader:
         )
 
     def _take(self, raw: bytes) -> int:
-        """Keep what a line says; how many characters count for the limit."""
+        """Keep a line's message; return how many characters count towards the limit."""
         try:
             said = read_message(raw)
         except BrokenLineError:

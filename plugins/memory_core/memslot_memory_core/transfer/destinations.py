@@ -78,7 +78,7 @@ def _fault(path: str, windows: bool) -> str | None:
     parts = path.split("/")
     if any(part in ("", ".", "..") for part in parts):
         return "has a path with empty, `.` or `..` segments"
-    # Elsewhere these are names like others, and a memory that has such a note can be moved whole.
+    # These are valid names elsewhere: a memory that has such a note must stay movable.
     if windows and any(_DEVICE.fullmatch(part) for part in parts):
         return "has a reserved device name"
     if windows and any(_NOT_ON_WINDOWS.search(part) for part in parts):

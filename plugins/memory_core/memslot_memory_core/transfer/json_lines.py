@@ -14,7 +14,7 @@ from memslot_memory_core.transfer.destinations import SESSIONS
 from memslot_memory_core.transfer.item import MAX_FILE_BYTES, MAX_FILES, Item, UnusableItem, sha256, usable_mtime
 
 _MAX_LINE_BYTES = 2 * MAX_FILE_BYTES
-"""Escapes and base64 make a file longer; more than twice as long, hardly ever."""
+"""Escapes and base64 rarely more than double a file's length."""
 _BLOCK_BYTES = 1024 * 1024
 
 

@@ -27,7 +27,7 @@ _CONFLICT = PlacementResult("conflict", "a file with other content has this name
 def place_file(
     root: Path, relative: str, data: bytes, mtime: float | None, *, overwrite: bool = False, dry_run: bool = False
 ) -> PlacementResult:
-    """Write a file below `root`. At every moment its name stands for the whole old file, the whole new one or none."""
+    """Write a file below `root`. At any moment its name is the complete old file, the complete new one or missing."""
     file = root / relative
     try:
         fault = _obstacle(root, file)
@@ -100,7 +100,7 @@ def _back_up(file: Path) -> str:
             backup.hardlink_to(file)
             if backup.samefile(file):
                 return backup.name
-            # Somebody has just put another text there: that one is to be kept, too.
+            # Another writer just replaced it: back that content up, too.
         except FileExistsError:
             continue  # another process was faster
         except OSError:  # a file system without hard links

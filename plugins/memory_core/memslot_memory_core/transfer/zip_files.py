@@ -44,7 +44,7 @@ def write_zip(out: BinaryIO, items: Iterable[Item], **about: Any) -> None:
 
 
 def _info(name: str, mtime: float | None) -> zipfile.ZipInfo:
-    # Zip can tell the years from 1980 to 2107; the manifest has the exact time.
+    # Zip supports the years 1980 to 2107; the manifest has the exact time.
     when = time.gmtime(min(max(mtime or 0.0, 315_532_800.0), 4_354_819_198.0))
     info = zipfile.ZipInfo(name, when[:6])
     info.compress_type = zipfile.ZIP_DEFLATED
@@ -65,7 +65,7 @@ def read_zip(file: Path) -> Iterator[Item | UnusableItem]:
         wanted = [info for info in archive.infolist() if _is_wanted(info)]
         if len(wanted) > MAX_FILES:
             raise MemslotError(f"{file} holds {len(wanted):,} notes; at most {MAX_FILES:,} are imported at a time")
-        # What is read of a file never exceeds the size that the archive states for it, so that can be relied on.
+        # The declared sizes can be trusted: reading a file never exceeds its declared size.
         total, budget = sum(info.file_size for info in wanted), MIN_BUDGET_BYTES + MAX_RATIO * file.stat().st_size
         if total > budget:
             raise MemslotError(

@@ -16,14 +16,14 @@ _BITS = re.compile(r"(?<![01])(?:[01]{8}\s?){4,}")
 _IDENTIFIER = re.compile(r"[0-9a-f]+|[0-9A-F]+")
 _NOT_HEX = re.compile(r"[^0-9A-Fa-f]")
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_LONGEST = 20_000
+_MAX_CHARS = 20_000
 
 
 def decoded_sentences(text: str) -> Iterator[str]:
     """Every readable sentence that is encoded in the text."""
     for read, pattern in ((_base64, _BASE64), (_base32, _BASE32), (_hex, _HEX), (_escapes, _ESCAPES), (_bits, _BITS)):
         for code in pattern.finditer(text):
-            raw = read(code[0][:_LONGEST])
+            raw = read(code[0][:_MAX_CHARS])
             if raw and (sentence := _sentence(raw)):
                 yield sentence
 

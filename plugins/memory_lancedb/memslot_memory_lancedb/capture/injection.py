@@ -76,7 +76,7 @@ _SELECTOR_RUN = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{2}")
 _SELECTOR_ASTRAY = re.compile("(?<![\u3400-\u9fff\uf900-\ufaff\U00020000-\U000323af])[\U000e0100-\U000e01ef]")
 _UNSEEN_RUN = re.compile("[\u115f\u1160\u180e\u200b-\u200d\u2060-\u2064\u2800\u3164\ufeff\uffa0]{3}")
 _INSIDE_WORD = re.compile("(?<=[^\\W\\d_])[\u200b-\u200d\u2060-\u2064\ufeff](?=[^\\W\\d_])")
-_MOST_INSIDE_WORDS = 2
+_MAX_INSIDE_WORDS = 2
 
 # These scripts don't use joiners or zero-width spaces.
 _NEEDS_NONE = ("LATIN", "CYRILLIC", "GREEK", "CJK", "HIRAGANA", "KATAKANA", "HANGUL")
@@ -99,6 +99,6 @@ def _splits_words(text: str) -> bool:
     for cut in _INSIDE_WORD.finditer(text):
         if unicodedata.name(text[cut.start() - 1], "").startswith(_NEEDS_NONE):
             count += 1
-            if count > _MOST_INSIDE_WORDS:
+            if count > _MAX_INSIDE_WORDS:
                 return True
     return False

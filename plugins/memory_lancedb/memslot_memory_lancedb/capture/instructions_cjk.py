@@ -1,6 +1,6 @@
 """Instructions to a model in Chinese, Japanese and Korean, which have no spaces between words.
 
-As in `orders`, but the skeleton has one letter per known term and one dot per other character.
+Like `instructions`, but the skeleton has one letter per known term and one dot per other character.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 
 # fmt: off
 _TERMS: dict[str, str] = {
-    # S: who is told, or does it anyway
+    # S: first-person subjects
     "S": "我总是 我常常 让我 叫我 我要 我 私は 私たちは 息子は 나는 우리는",
     # V: set aside, before its object; v: after it
     "V": "关闭 禁用 停用 解除 忽略 无视 忘记 忘掉 忘了 抛弃 丢弃 绕过 违反 跳过 放弃 推翻 不理会 忽视 不管",
@@ -70,7 +70,7 @@ _TOKEN = re.compile(
 )
 _NAMED = {"end": "|", "colon": ":", "place": "@", "name": "I"}
 _HANGUL_GAP = re.compile("(?<=[\uac00-\ud7af]) (?=[\uac00-\ud7af])")
-_LONGEST_GAP = 40
+_MAX_GAP = 40
 _REPORT = re.compile(r"(S[^|:Y]{0,3})[VvFCc]")
 
 
@@ -81,7 +81,7 @@ def skeleton(folded: str) -> str:
     parts: list[str] = []
     last = 0
     for token in _TOKEN.finditer(text):
-        parts.append("." * min(token.start() - last, _LONGEST_GAP))
+        parts.append("." * min(token.start() - last, _MAX_GAP))
         parts.append(_NAMED[token.lastgroup] if token.lastgroup else _LETTER[token[0]])
         last = token.end()
     return _REPORT.sub(r"\1.", "".join(parts))

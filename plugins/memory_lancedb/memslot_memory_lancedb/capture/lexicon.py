@@ -1,6 +1,6 @@
 """Words by their role in an instruction to a model, in languages with spaces between words.
 
-Each class has one letter; `orders` looks for patterns of such letters. A star matches any ending. All languages share
+Each class has one letter; `instructions` matches patterns of them. A star matches any ending. All languages share
 one list, so that instructions in mixed languages match, too.
 """
 
@@ -10,7 +10,7 @@ import re
 
 from memslot_memory_lancedb.capture.normalization import fold
 
-# As `orders` cuts a text into words.
+# Tokenized as in `instructions`.
 _TOKEN = re.compile(r"\w+(?:'(?:t|s|m|ve|re|ll|d)\b)?")
 
 # fmt: off
@@ -47,7 +47,7 @@ CLASSES: dict[str, str] = {
         puvodni* stary stare stara starych""",
     # U: above
     "U": "above arriba oben obig* obenstehend* ci-dessus dessus acima выше vyse uvedene",
-    # O: orders
+    # O: instructions
     "O": """instruction instructions rule rules guideline guidelines directive directives command commands orders
         policy policies programming restriction restrictions constraint constraints guardrails safeguards limits
         limitations filter filters safeguard conditioning ethics instruccion* regla reglas directri* orden ordenes
@@ -59,7 +59,7 @@ CLASSES: dict[str, str] = {
     "q": "prompt prompts systemprompt* промпт*",
     # Q: the system's own text
     "Q": "systemprompt* systemanweisung* systemnachricht* systemmeldung* systemvorgab* system_prompt",
-    # D: who made the model, and what guards it
+    # D: the model's maker and its safeguards
     "D": """system system's developer developers developer's creator creators creator's openai anthropic safety
         security admin sistema desarrollador* creador* seguridad entwickler* sicherheit* hersteller* systeme
         developpeur* createur* securite desenvolvedor* criador* seguranca систем* разработчик* создател*
@@ -75,7 +75,7 @@ CLASSES: dict[str, str] = {
     "T": """told given taught said instructed asked received dijeron dado dieron dijo ensenado pidieron pedido
         ordenaron impuso gesagt gegeben aufgetragen beigebracht mitgeteilt befohlen dit donne appris demande
         disseram deram pediram говорили сказали сказано дали учили попросили просили rekli dostal dal nauc* rekl""",
-    # Z: does not hold any more
+    # Z: no longer valid
     "Z": """removed updated overwritten rewritten bypassed void invalid obsolete cancelled canceled revoked
         suspended disabled deactivated superseded replaced lifted anuladas anulado invalidas canceladas desactivadas
         existieran ungultig aufgehoben ausgesetzt annule* invalide* suspendue* desactive* отменены недействительны
@@ -103,7 +103,7 @@ CLASSES: dict[str, str] = {
         invoque вызови вызывай запусти выполни выполняй zavolej spust""",
     "f": """tool tools function functions plugin method herramienta funcion werkzeug funktion outil fonction
         commande ferramenta funcao инструмент функцию nastroj funkci""",
-    # a: send away
+    # a: send
     "a": """send forward upload post email e-mail mail transmit exfiltrate leak copy submit deliver envia enviala
         envialo enviar envie envialas reenvia reenviar sube publica manda sende senden schicke leite lade ubermittle
         weiterleite envoie envoyer envoyez transfere transferer transmets encaminhe mande отправь отправляй
@@ -115,12 +115,12 @@ CLASSES: dict[str, str] = {
     # b: put in
     "b": """include insert add append attach embed inject output anade incluye agrega fuge ajoute inclus adicione
         inclua добавляй вставляй pridej vloz""",
-    # s: what must not get out
+    # s: sensitive data
     "s": """password passwords credential credentials secret secrets token tokens keys id_rsa ssh env environment
         history conversation conversations chats context cookies messages contrasena* clave claves historial
         conversacion passwort* passworter schlussel zugangsdaten verlauf motdepasse senha senhas пароль пароли ключи
         hesl*""",
-    # u: the user, spoken of
+    # u: the user, in third person
     "u": """user users user's someone anyone usuario usuarios benutzer* nutzer* anwender* utilisateur*
         пользовател* uzivatel* utente""",
     # t: tell
@@ -136,19 +136,19 @@ CLASSES: dict[str, str] = {
     "k": """task role mission objective goal purpose tarea mision aufgabe rolle auftrag tache tarefa задача роль
         ukol""",
     "M": "text message messages line conversation texto mensaje nachricht texte текст zprava",
-    # E: play a part
+    # E: play a role
     "E": "emulate simulate impersonate roleplay",
     # l: turn on
     "l": "enable enter activate switch engage activa entra aktiviere activez active ative включи перейди zapni",
-    # e: what a model gives
+    # e: a model's output
     "e": """response responses reply replies answers summary output respuesta respuestas antwort antworten reponse
         reponses resposta respostas ответ ответы""",
-    # j: this in place of that
+    # j: this instead of that
     "j": "instead stattdessen вместо",
     "h": """secretly silently covertly quietly discreetly secretamente heimlich unbemerkt secretement discretement
         тайно незаметно tajne""",
     "&": "and or then y e o und oder et ou и или a nebo",
-    # x: turn a code into text
+    # x: decode
     "x": """decode decipher decrypt base64 rot13 decodifica descifra dekodiere entschlussele decodez dechiffre
         decodifique расшифруй декодируй dekoduj""",
 }
@@ -166,7 +166,7 @@ PHRASES: dict[str, str] = {
         instrucciones del sistema|prompt systeme|instructions du systeme|message systeme|prompt do sistema
         mensagem do sistema|системный промпт|системного промпта|системное сообщение|systemovy prompt
         systemova zprava|prompt di sistema|developer message|developer instructions""",
-    # H: what keeps a model in bounds
+    # H: a model's restrictions
     "H": """safety layers|safety layer|safety mechanisms|safety systems|safety controls|moral judgment
         safety measures|safety features|safety training|safety filters|safety filter|safety checks|safety guidelines
         safety rules|safety restrictions|safety guardrails|safety protocols|safety policies|safety instructions
@@ -180,16 +180,16 @@ PHRASES: dict[str, str] = {
         directives ethiques|medidas de seguranca|filtros de seguranca|filtros de conteudo|politicas de conteudo
         diretrizes eticas|правила безопасности|фильтры безопасности|ограничения безопасности|этические ограничения
         bezpecnostni pravidla|bezpecnostni filtry|obsahova pravidla""",
-    # B: out of bounds
+    # B: forbidden content
     "B": """outside of|outside any|regardless of|exempt from|fuera de|ausserhalb von|en dehors de|fora de
         freed from|free from|free of|no longer bound|not bound|broken free|libre de|liberado de|befreit von|frei von
         libere de|libre des|livre de|свободен от|zbaven""",
-    # N: claims to be who made the model
+    # N: claims to be the model's maker
     "N": """from your developers|from your developer|from your creators|from openai|from anthropic
         i am your developer|i'm your developer|i am your creator|i'm your creator|soy tu desarrollador
         soy tu creador|ich bin dein entwickler|je suis ton developpeur|je suis ton createur|sou seu desenvolvedor
         я твой разработчик|jsem tvuj vyvojar""",
-    # p: says yes to everything
+    # p: agrees to everything
     "p": """never refuse|never refuses|must not refuse|cannot refuse|can't refuse|do not refuse|don't refuse
         never say no|nunca te niegues|nunca rechaces|verweigere nie|verweigere niemals|ne refuse jamais|nunca recuse
         никогда не отказывай|никогда не отказывайся|nikdy neodmitej|stay in character|remain in character

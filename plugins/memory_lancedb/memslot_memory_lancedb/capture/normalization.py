@@ -15,7 +15,7 @@ INVISIBLE = re.compile(
 _APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "`": "'", "´": "'"})
 
 # Cyrillic, Greek and a few other letters that look Latin, after folding: lower case, no accents.
-_LOOK_ALIKE = str.maketrans(
+_HOMOGLYPHS = str.maketrans(
     dict(zip("аеорсухіјѕԁһӏкмтвнԛԝɡɩαεοιρκντυχγωɑ", "aeopcyxijsdhlkmtbhqwgiaeoipkvtuxywa", strict=True))
 )
 _TWO_SCRIPTS = re.compile("[a-z][\u0370-\u052f\u0250-\u02af]|[\u0370-\u052f\u0250-\u02af][a-z]|(?<=[a-z] )[аоα] ")
@@ -59,7 +59,7 @@ def readings(folded: str, words: frozenset[str]) -> Iterator[str]:
     """Alternative readings of a folded text, if they differ; `words` help to split run-together letters."""
     latin = folded
     if not folded.isascii() and _TWO_SCRIPTS.search(folded):
-        latin = folded.translate(_LOOK_ALIKE)
+        latin = folded.translate(_HOMOGLYPHS)
     if _LEET.search(latin):
         latin = latin.translate(_DIGIT_LETTER)
     if latin != folded:

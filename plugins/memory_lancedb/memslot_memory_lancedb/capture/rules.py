@@ -22,7 +22,7 @@ __all__ = ["Category", "Verdict", "detect_category", "judge", "looks_like_inject
 MAX_CHARS = 500
 _REDACTED = "[redacted]"
 # For a rejected text, the beginning is enough to detect category and language.
-_LOOKED_AT = 2000
+_EXAMINED_CHARS = 2000
 _NAMES = """
     my the a our is are was this that here here's its it's for to and your api key keys token tokens secret
     secrets password passwords passwd pwd passphrase login credential credentials access auth bearer remember
@@ -106,7 +106,7 @@ def _keep(trigger: Trigger, triggers: Sequence[Trigger], stored: str) -> Verdict
 
 
 def _refuse(rule: str, reason: str, stored: str) -> Verdict:
-    folded = fold(strip_invisible(stored[:_LOOKED_AT]))
+    folded = fold(strip_invisible(stored[:_EXAMINED_CHARS]))
     return Verdict(False, reason, rule, category_of(find_triggers(folded)), None, stored, guess_language(folded))
 
 

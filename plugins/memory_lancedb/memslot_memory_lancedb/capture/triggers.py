@@ -1,6 +1,6 @@
 """Triggers in nine languages: preferences, decisions, names, facts, rules, requests to remember.
 
-Patterns run on folded text (see `reading.fold`): lower case, without accents, straight apostrophes.
+Patterns run on folded text (see `normalization.fold`): lower case, without accents, straight apostrophes.
 """
 
 from __future__ import annotations
@@ -243,7 +243,7 @@ def _candidates(guess: Language | None) -> Iterator[tuple[Language, ...]]:
     if guess is not None:
         yield (guess,)
     if guess == "zh":
-        # A Japanese line may be all Han; a line of another script may hold a foreign word.
+        # A Japanese line may be all Han; a line of another script may contain a foreign word.
         yield ("ja",)
     yield tuple(language for language in _LATIN if language != guess)
 
@@ -258,7 +258,7 @@ def _in_language(folded: str, language: Language) -> Iterator[Trigger]:
     patterns = _compiled(language)
     for kind in _ORDER:
         if match := patterns[kind].search(folded):
-            # "My favourite film is": a fact is one only at its verb, and what stood before says it better.
+            # A fact is ranked by its verb: in "my favourite film is", the preference before it wins.
             rank = match.end() if kind == "fact" else match.start()
             yield Trigger(kind, match[0].strip(), rank, language)
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import logging
 import re
 import unicodedata
-from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from memslot import SingleFlight, StillRunningError, fence, one_line, redact
+from memslot import RecalledItem, SingleFlight, StillRunningError, one_line, redact
 
 from memslot_memory_lancedb.memory_record import SearchHit
 from memslot_memory_lancedb.recall.search import MemorySearcher, clean_query
@@ -55,7 +54,6 @@ def is_trivial(prompt: str) -> bool:
 
 _FOR_THE_EMBEDDER = 0.6
 """The embedder's share of the time limit; the rest is for a keyword search without it."""
-_ROOM = 100_000
 logger = logging.getLogger("memslot.plugin.memory-lancedb")
 
 
@@ -79,22 +77,22 @@ class AutoRecall:
         tell: Callable[[str], None] = lambda problem: None,
     ) -> None:
         self._searcher = searcher
-        self._limits = limits
+        self.limits = limits
         self._prepare = prepare
         self._tell = tell
         self._patience: SingleFlight[list[SearchHit]] = SingleFlight("auto-recall")
         self.problem: str | None = None
         """Why the last recall failed; None after a success."""
 
-    def context_for(self, prompt: str) -> str:
-        """A fenced block for a prompt; empty without a match, for trivial prompts and on failure."""
+    def items_for(self, prompt: str) -> list[RecalledItem]:
+        """Memories for a prompt, best first; none without a match, for trivial prompts and on failure."""
         try:
             # Outside the time limit: loading LanceDB takes a second, once, and doesn't hang.
             if is_trivial(prompt) or not self._prepare():
-                return ""
-            found = self._patience.call(self._limits.seconds, lambda: self._relevant(prompt))
+                return []
+            found = self._patience.call(self.limits.seconds, lambda: self._relevant(prompt))
         except TimeoutError:
-            said = f"recall timed out: embedder and store did not answer within {self._limits.seconds:g} s"
+            said = f"recall timed out: embedder and store did not answer within {self.limits.seconds:g} s"
             return self._abandon(said)
         except StillRunningError:
             return self._abandon("recall skipped: an earlier recall is still waiting for the embedder or the store")
@@ -103,43 +101,26 @@ class AutoRecall:
         self.problem = None
         if self._searcher.fault is not None:  # the status reports it for the embedder
             self._warn(f"recalled by keywords only: {self._searcher.fault}")
-        return _fenced([redact(each.memory.text) for each in found], self._limits.max_chars)
+        best = {redact(each.memory.text): each.relevance for each in reversed(found)}
+        return [RecalledItem(text, score) for text, score in sorted(best.items(), key=lambda pair: -pair[1])]
 
     def _relevant(self, prompt: str) -> list[SearchHit]:
         """Relevant memories for any sentence of the prompt; no weak matches."""
         from memslot.retrieval import WEAK_SCORE, prompt_queries
 
         queries = prompt_queries(clean_query(prompt))
-        recalled = self._searcher.find_any(queries, self._limits.count, self._limits.seconds * _FOR_THE_EMBEDDER)
+        recalled = self._searcher.find_any(queries, self.limits.count, self.limits.seconds * _FOR_THE_EMBEDDER)
         return [
             each
             for each in recalled.found
             if each.relevance >= WEAK_SCORE and (each.score >= FLOOR or not each.compared)
         ]
 
-    def _abandon(self, problem: str) -> str:
+    def _abandon(self, problem: str) -> list[RecalledItem]:
         self.problem = one_line(problem)
         self._warn(self.problem)
-        return ""
+        return []
 
     def _warn(self, problem: str) -> None:
         logger.warning("%s", problem)
         self._tell(problem)
-
-
-def _fenced(texts: Sequence[str], max_chars: int) -> str:
-    """The fenced texts, without duplicates: whole, or as many lines as fit."""
-    kept: list[str] = []
-    for text in dict.fromkeys(texts):
-        lines = [line for line in text.split("\n") if line.strip()]
-
-        def is_cut(count: int, lines: Sequence[str] = lines) -> bool:
-            parts = [*kept, "\n".join(lines[:count])]
-            return len(fence(parts, max_chars=max_chars)) < len(fence(parts, max_chars=max_chars + _ROOM))
-
-        most = bisect_left(range(1, len(lines) + 1), True, key=is_cut)
-        if most:
-            kept.append("\n".join(lines[:most]))
-    block = fence(kept, max_chars=max_chars)
-    # One line alone may be too long.
-    return block or fence(texts[:1], max_chars=max_chars)

@@ -54,9 +54,10 @@ def rank(
         # Without a vector there is no chance similarity to correct for.
         relevance = calibrated(relevance_of(words, z), compared if z is not None else 0)
         if words > 0 or z is not None:
-            found.append(
-                SearchHit(row.memory, words if score is None else score, relevance, _legs(words, z), score is not None)
-            )
+            parts = {"words": words, **({} if z is None else {"meaning": relevance_of(0.0, z)})}
+            shown = {name: round(min(1.0, max(0.0, share)), 4) for name, share in parts.items()}
+            nearness = words if score is None else score
+            found.append(SearchHit(row.memory, nearness, relevance, _legs(words, z), score is not None, shown))
     return sorted(found, key=lambda each: (-each.relevance, -each.score, each.memory.id))
 
 

@@ -1,4 +1,4 @@
-"""Which table of an agent is the live one.
+"""The catalogue: which of an agent's tables is live.
 
 Each agent has its own tables, one per generation: a change of embedder fills the next one and makes it live by adding a
 row here, which is atomic in LanceDB, also on an object store.
@@ -20,13 +20,13 @@ from memslot_memory_lancedb.store.predicate import Owner
 from memslot_memory_lancedb.store.schema import read_metadata
 
 NAME = "memslot_catalogue"
-_MOST_ROWS = 100_000
+_MAX_ROWS = 100_000
 _PREFIX = "memories_"
 
 
 @dataclass(frozen=True)
 class Generation:
-    """One table of an agent; `identity` is None for one that holds no vectors at all."""
+    """One table of an agent; `identity` is None if it has no vectors."""
 
     number: int
     table: str
@@ -131,7 +131,7 @@ class Catalogue:
             self._database.attempt(handle.optimize)
 
     def _read(self, handle: Any) -> tuple[Generation, ...]:
-        query = handle.search().where(self._owner.where()).limit(_MOST_ROWS)
+        query = handle.search().where(self._owner.where()).limit(_MAX_ROWS)
         rows = self._database.attempt(lambda: query.to_arrow().to_pylist())
         generations = [
             Generation(

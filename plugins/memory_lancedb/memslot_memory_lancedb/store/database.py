@@ -17,7 +17,7 @@ from memslot_memory_lancedb.store.lancedb_errors import is_conflict, is_missing,
 Value = TypeVar("Value")
 TRIES, MISSING_TRIES = 12, 3
 LONGEST_PAUSE = 0.5
-_PATIENCE = {"timeout": "20s", "connect_timeout": "3s", "client_max_retries": "3", "client_retry_timeout": "10"}
+_TIMEOUTS = {"timeout": "20s", "connect_timeout": "3s", "client_max_retries": "3", "client_retry_timeout": "10"}
 """Defaults: an unreachable object store should fail within seconds, not minutes."""
 
 
@@ -30,7 +30,7 @@ class Database:
 
     def __init__(self, location: str, storage_options: Mapping[str, str] | None = None) -> None:
         self.location = location
-        self._options = {**_PATIENCE, **(storage_options or {})} if is_remote(location) else {}
+        self._options = {**_TIMEOUTS, **(storage_options or {})} if is_remote(location) else {}
         self._lock = threading.Lock()
         self._connection: Any = None
 

@@ -117,6 +117,14 @@ class MemoryTable:
         pairs = zip(owners, vectors_in(rows["vector"]), strict=True)
         return [vector for owner, vector in pairs if owner == self.owner.agent_id and vector is not None]
 
+    def sample_rows(self, size: int) -> list[SearchRow]:
+        """Evenly spaced rows."""
+        step = max(1.0, self.count() / max(1, size))
+        query = self.handle.search().where(self.owner.where()).select(["id"]).limit(ALL_ROWS)
+        ids = sorted(row["id"] for row in self._rows(query))
+        chosen = [ids[int(place * step)] for place in range(min(size, len(ids)))]
+        return self._search_rows(self.handle.search(), len(chosen), has_any_id(chosen)) if chosen else []
+
     def sample_stems(self, size: int) -> list[str]:
         """The stored stems of up to `size` rows."""
         if not self.has_stems:

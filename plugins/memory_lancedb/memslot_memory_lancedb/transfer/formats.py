@@ -88,7 +88,7 @@ def _read_field(entry: dict[str, Any], field: str, number: int) -> None:
         elif name in _KEYS:
             entry[_KEYS[name]] = value.strip()
         else:
-            raise ValueError(f"{name!r} is none of {', '.join((*_KEYS, *_ORIGIN))}")
+            raise ValueError(f"{name!r} is not one of {', '.join((*_KEYS, *_ORIGIN))}")
     except ValueError as error:
         raise TransferError(f"line {number} cannot be read: {error}") from None
 

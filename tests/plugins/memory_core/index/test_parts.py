@@ -77,6 +77,16 @@ def rows(manager: MemoryManager) -> tuple[int, int, int]:
         db.close()
 
 
+def chunk_ids(manager: MemoryManager) -> list[int]:
+    db = apsw.Connection(str(manager.location.index_file))
+    try:
+        live = generations.find(db, "live")
+        assert live is not None
+        return [number for (number,) in db.execute(f"SELECT id FROM {live.tables.chunks} ORDER BY id")]
+    finally:
+        db.close()
+
+
 def change(manager: MemoryManager, sql: str) -> None:
     db = apsw.Connection(str(manager.location.index_file))
     try:
@@ -128,6 +138,30 @@ def test_parts_that_an_outage_left_out_are_made_up_for(make_manager: Any, most: 
     assert rows(manager) == (4, 4, 0)
     assert len(provider.texts) == len(set(provider.texts)) == 5, "nothing is embedded twice"
     assert not manager.sync().changed
+
+
+def test_vectors_that_come_later_join_the_rows_that_are_there(make_manager: Any) -> None:
+    """Searches of a process that has its own copy of the vectors find them, too."""
+    manager = make_manager(provider := Provider())
+    for number, fact in enumerate(FACTS):
+        write(manager, a_list([fact, f"Number {number} is in the folder.", "The kettle is new."]), f"note{number}")
+    provider.most = 6
+    manager.sync()
+    queries = [*FACTS, "Number 3 is in the folder", "kettle"]
+    for query in queries:  # often enough for a copy
+        assert manager.search(query).hits
+    before = chunk_ids(manager)
+    assert 0 < rows(manager)[2] < 12, "some parts wait"
+
+    provider.most = None
+    manager.sync()
+
+    assert chunk_ids(manager) == before
+    assert rows(manager) == (12, 12, 0)
+    fresh = make_manager(Provider())
+    for query in queries:
+        assert manager.search(query).hits == fresh.search(query).hits
+    assert manager.status(deep=True).is_healthy
 
 
 def test_an_outage_of_the_background_is_made_up_for(make_manager: Any) -> None:
@@ -458,6 +492,14 @@ def test_the_nearest_chunk_by_bits_and_bytes_is_the_nearest_of_all(dims: int) ->
     writer.vectors = {b"new": vectors[bytes([1, 0])]}
     writer.add([(50, {b"absent": ""}), (51, {b"new": ""})])
     db.execute("UPDATE generations SET changes = changes + 1")
+    assert set(finder.compare(db, _now(db, generation), parts[1][0]).nearest(2)) == {1, 51}
+
+    # A part that comes later is found in the chunk that waited for it.
+    writer.vectors = {b"absent": vectors[bytes([2, 0])]}
+    writer.remove([50])
+    writer.add([(50, {b"absent": ""})])
+    db.execute("UPDATE generations SET changes = changes + 1")
+    assert set(finder.compare(db, _now(db, generation), parts[2][0]).nearest(2)) == {2, 50}
     assert set(finder.compare(db, _now(db, generation), parts[1][0]).nearest(2)) == {1, 51}
 
 

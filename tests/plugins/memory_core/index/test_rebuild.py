@@ -172,6 +172,21 @@ def test_a_provider_that_is_back_is_followed_and_its_fallback_no_more(
     assert not fallback.sync().rebuilt, "or an unsteady provider would mean a rebuild for each of its failures"
 
 
+def test_other_chunks_wait_for_a_provider_that_cannot_be_had(make_manager: Any, indexed: MemoryManager) -> None:
+    """A rebuild without it would lose the vectors that are there."""
+    alone = make_manager(None, requested="old", chunking={"tokens": 100, "overlap": 0})
+    report = alone.sync()
+    assert not report.rebuilt
+    assert report.mismatch is not None
+    assert report.mismatch.chunks == 12
+    assert not alone.sync(force=True).rebuilt
+    provider = Provider("old")
+    assert make_manager(provider).search("lighthouse").mode == "hybrid"
+    back = make_manager(provider, chunking={"tokens": 100, "overlap": 0})
+    assert back.sync().rebuilt
+    assert back.search("lighthouse").mode == "hybrid"
+
+
 def test_settings_tried_on_an_empty_memory_can_be_changed_back(make_manager: Any) -> None:
     make_manager(Provider("old")).sync()
     make_manager(Provider("new", dims=48)).sync()

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import apsw
+from memslot.retrieval import background_texts
 from memslot.testing.providers import HashingProvider
 from memslot_memory_core.index import generation as generations
 from memslot_memory_core.index import schema
 from memslot_memory_core.index.generation import Generation
 from memslot_memory_core.index.identity import Identity
+from memslot_memory_core.index.part_vectors import part_hash
 from memslot_memory_core.index.store import Snapshot
 from memslot_memory_core.index.vector_sample import Samples
 
@@ -79,3 +81,27 @@ def test_a_background_that_comes_later_is_used(make_manager: Any) -> None:
     expected = fresh.search("When is the violin lesson?").hits[0].score
     assert without != expected
     assert score() == expected
+
+
+def test_a_background_of_which_a_part_could_not_be_kept_is_embedded_again(make_manager: Any) -> None:
+    """As on a disk that is full for a moment while the background is embedded."""
+
+    class Small(HashingProvider):
+        max_batch_items = 30
+
+    manager = make_manager(Small())
+    manager.sync()
+    (manager.workspace / "memory" / "violin.md").write_text("The violin lesson is on Thursday.")
+    db = apsw.Connection(str(manager.location.index_file))
+    lost = part_hash(background_texts()[0]).hex()
+    db.execute(
+        f"CREATE TRIGGER full_disk BEFORE INSERT ON embeddings WHEN NEW.text_hash = x'{lost}' "
+        "BEGIN SELECT RAISE(ABORT, 'disk I/O error'); END"
+    )
+    manager.sync()
+    assert db.execute("SELECT count(*) FROM embeddings").get > 100
+    assert db.execute("SELECT count(background) FROM spaces").get == 0
+    db.execute("DROP TRIGGER full_disk")
+    manager.sync()
+    assert db.execute("SELECT count(background) FROM spaces").get == 1
+    db.close()

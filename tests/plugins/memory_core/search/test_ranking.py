@@ -230,6 +230,7 @@ class TestExplanation:
         assert list(told) == [
             "path", "startLine", "endLine", "score", "outcome", "textScore", "textRank", "z", "zRank",
             "vectorScore", "partScore", "words", "relevance", "bestLine", "bestWindow", "date", "decay", "mmrPenalty",
+            "parts",
         ]  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from memslot_memory_core.index.vectors.extensions import load
 
 ENGINES = ("sqlite-vec", "vec1", "numpy")
 ROWS = "SELECT c.id, e.vector FROM chunks_3 c JOIN embeddings e ON e.id = c.embedding_id"
+WAITING = "SELECT min(id) FROM chunks_3 WHERE embedding_id IS NULL"
 SCHEMA = """
     CREATE TABLE embeddings (id INTEGER PRIMARY KEY, vector BLOB NOT NULL);
     CREATE TABLE chunks_3 (
@@ -34,7 +35,7 @@ class Index:
     def __init__(self, file: str, engine: str, dims: int, *, make: Callable[[VectorTable], VectorEngine] | None = None):
         self.file = file
         self.dims = dims
-        self.table = VectorTable("vec_3", dims, ROWS)
+        self.table = VectorTable("vec_3", dims, ROWS, WAITING)
         self.engine = make(self.table) if make else make_engine(engine, self.table)
         self._open: list[apsw.Connection] = []
         self.db = self.connect()
@@ -79,6 +80,22 @@ class Index:
         self.engine.add(db, zip(new, add, strict=True))
         db.execute("UPDATE state SET changes = changes + 1, vectors = vectors + ?", (len(new) - gone,))
         return new
+
+    def write_without_vectors(self, count: int) -> list[int]:
+        """Rows whose vectors are still to come."""
+        self.db.executemany("INSERT INTO chunks_3 (text) VALUES ('t')", [()] * count)
+        last = self.db.last_insert_rowid()
+        return list(range(last - count + 1, last + 1))
+
+    def complete(self, rowid: int, vector: bytes, remove: Sequence[int] = ()) -> None:
+        """Give a row its vector, and remove others, in one transaction."""
+        self.db.execute("BEGIN IMMEDIATE")
+        self.change(self.db, remove=remove)
+        self.db.execute("INSERT INTO embeddings (vector) VALUES (?)", (vector,))
+        self.db.execute("UPDATE chunks_3 SET embedding_id = ? WHERE id = ?", (self.db.last_insert_rowid(), rowid))
+        self.engine.add(self.db, [(rowid, vector)])
+        self.db.execute("UPDATE state SET changes = changes + 1, vectors = vectors + 1")
+        self.db.execute("COMMIT")
 
     def state(self, db: apsw.Connection) -> State:
         changes, vectors = db.execute("SELECT changes, vectors FROM state").get

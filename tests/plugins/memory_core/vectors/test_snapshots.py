@@ -138,6 +138,48 @@ def test_a_row_that_breaks_the_order_of_ids_is_found_all_the_same(kit: Any) -> N
     assert index.search(rows[4], 1)[0][0] == 5
 
 
+def test_vectors_that_come_later_are_found_by_the_snapshots_that_have_them(engine: str, kit: Any) -> None:
+    index = kit.index(engine, 8)
+    rows = kit.some(60, 8)
+    index.write(rows[:20])
+    waiting = index.write_without_vectors(10)
+    index.write(rows[30:50])
+    index.check(rows[0], 24)
+    old = begin(index)
+    for number, rowid in enumerate(reversed(waiting)):
+        # One goes as one comes, so that the count of vectors does not tell.
+        index.complete(rowid, rows[20 + number], remove=[number + 1])
+        index.write([rows[50 + number]])
+        assert index.search(rows[20 + number], 1)[0][0] == rowid
+        index.check(rows[0], 24)
+        index.check(rows[20 + number], 24, old)
+
+
+def test_a_row_that_waits_for_ever_does_not_make_the_others_be_read_again(kit: Any) -> None:
+    seen = []
+    index = kit.index("numpy", 8)
+    rows = kit.some(1000, 8)
+    index.write_without_vectors(1)
+    index.write(rows)
+
+    def count(vector: bytes) -> bytes:
+        seen.append(1)
+        return vector
+
+    index.db.create_scalar_function("seen", count, 1)
+    table = index.table
+    watched = table.rows.replace("e.vector", "seen(e.vector)")
+    index.engine = NumpyEngine(type(table)("vec_3", 8, watched, table.waiting))
+    index.search(rows[5], 10)
+    seen.clear()
+
+    index.write(rows[:7])
+    index.search(rows[5], 10)
+
+    assert len(seen) < 120
+    index.check(rows[5], 10)
+
+
 def test_a_failed_first_reading_is_made_up_for(kit: Any) -> None:
     index = kit.index("numpy", 4)
     rows = kit.some(20, 4)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import struct
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -132,9 +132,14 @@ class Scores:
 
 def read_blocks(db: apsw.Connection, table: VectorTable, after: int = BEFORE_ALL) -> Iterator[tuple[Ids, Rows]]:
     """Ids and vectors of rows with a larger id, in blocks."""
+    return in_blocks(table, table.after(db, after))
+
+
+def in_blocks(table: VectorTable, found: Iterable[tuple[int, bytes]]) -> Iterator[tuple[Ids, Rows]]:
+    """Ids and vectors of nonzero rows, in blocks."""
     import numpy
 
-    rows = table.checked(table.after(db, after))
+    rows = table.checked(found)
     while block := list(islice(rows, _AT_ONCE)):
         ids, vectors = zip(*block, strict=True)
         matrix: Any = numpy.frombuffer(b"".join(vectors), dtype="<f4").reshape(-1, table.dims)

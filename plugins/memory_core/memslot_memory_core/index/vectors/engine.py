@@ -66,13 +66,14 @@ class VectorEngine(Protocol):
 class VectorTable:
     """A set of canonical vectors, and the name of an engine's table for them.
 
-    `rows` is a SELECT of id and vector. Ids only grow: a new row's id is larger than all before it, even deleted ones,
-    and a row's vector never changes.
+    `rows` is a SELECT of id and vector, `waiting` one of the first id whose vector is still to come, if any. Ids only
+    grow: a new row's id is larger than all before it, even deleted ones. A vector that is there never changes.
     """
 
     name: str
     dims: int
     rows: str
+    waiting: str = "SELECT NULL"
 
     def __post_init__(self) -> None:
         if not self.name.isidentifier():
@@ -84,10 +85,19 @@ class VectorTable:
         """The rows with a larger id, by id."""
         return db.execute(self.select("id, vector", "id > ? ORDER BY id"), (rowid,))
 
+    def ids_after(self, db: apsw.Connection, rowid: int) -> list[int]:
+        """The larger ids of rows with a vector, sorted."""
+        return [each for (each,) in db.execute(self.select("id", "id > ? ORDER BY id"), (rowid,))]
+
+    def settled(self, db: apsw.Connection, largest: int) -> int:
+        """The id up to which no row will get a vector any more; `largest` if none is waiting."""
+        first = db.execute(self.waiting).get
+        return largest if first is None else min(largest, first - 1)
+
     def by_ids(self, db: apsw.Connection, rowids: Sequence[int]) -> Iterator[tuple[int, bytes]]:
-        """The rows with these ids in this snapshot, in any order."""
+        """The rows with these ids in this snapshot, by id."""
         asked = json.dumps(list(rowids))
-        return db.execute(self.select("id, vector", "id IN (SELECT value FROM json_each(?))"), (asked,))
+        return db.execute(self.select("id, vector", "id IN (SELECT value FROM json_each(?)) ORDER BY id"), (asked,))
 
     def ids(self, db: apsw.Connection) -> list[int]:
         """The ids of all rows with a nonzero vector, sorted."""

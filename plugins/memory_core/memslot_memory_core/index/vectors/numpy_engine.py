@@ -2,9 +2,9 @@
 
 One matrix serves every connection of the process, though each may read another snapshot. It holds the rows of all
 snapshots it was loaded from; rows missing in the current snapshot are dropped when candidates are looked up there. No
-row is missed, because ids only grow. Say the matrix was loaded at change c, when t was the largest id. A later
-snapshot's rows up to t existed at c, so they are in the matrix, and only rows beyond t need loading. For a snapshot
-before c, the latest load not after it takes that role; without one, the snapshot is scanned directly.
+row is missed, because ids only grow. Say the matrix was loaded at change c, when all rows up to id t had their vectors.
+A later snapshot's rows up to t had them at c, so they are in the matrix, and only rows beyond t need loading. For a
+snapshot before c, the latest load not after it takes that role; without one, the snapshot is scanned directly.
 """
 
 from __future__ import annotations
@@ -115,8 +115,8 @@ class NumpyEngine:
         self._table = table
         self._lock = threading.Lock()
         self._matrix: Matrix | None = None
-        self._largest: dict[int, int] = {}
-        """By change counter, in order: the largest id when the matrix was loaded."""
+        self._settled: dict[int, int] = {}
+        """By change counter, in order: the id up to which no vector was missing when the matrix was loaded."""
         self._absent = 0
 
     def search(self, db: apsw.Connection, query: bytes, limit: int, *, state: State) -> list[Hit]:
@@ -155,7 +155,7 @@ class NumpyEngine:
         """Free the memory."""
         with self._lock:
             self._matrix = None
-            self._largest = {}
+            self._settled = {}
 
     def fill(self, db: apsw.Connection) -> None:
         """Nothing to do: rows are loaded by the next search."""
@@ -192,13 +192,13 @@ class NumpyEngine:
         with self._lock:
             if self._matrix is None:
                 self._read_all(db, state)
-            elif changes not in self._largest:
-                before = [each for each in self._largest if each < changes]
+            elif changes not in self._settled:
+                before = [each for each in self._settled if each < changes]
                 if not before:
                     return None
-                newest = changes > max(self._largest)
-                largest = self._read_new(db, self._matrix, self._largest[max(before)])
-                self._largest = dict(sorted({**self._largest, changes: largest}.items())[-_READINGS:])
+                newest = changes > max(self._settled)
+                settled = self._read_new(db, self._matrix, self._settled[max(before)])
+                self._settled = dict(sorted({**self._settled, changes: settled}.items())[-_READINGS:])
                 if newest:
                     self._compact(db, state)
             assert self._matrix is not None
@@ -206,7 +206,7 @@ class NumpyEngine:
                 # A row was added with an id that is not the largest; better slow than incomplete.
                 self._read_all(db, state)
             # Loaded at this change or before it, with as many rows: then they are the same.
-            is_snapshot = changes == max(self._largest) and len(self._matrix) + self._absent == count
+            is_snapshot = changes == max(self._settled) and len(self._matrix) + self._absent == count
             return self._matrix.view(is_snapshot)
 
     def _read_all(self, db: apsw.Connection, state: State) -> None:
@@ -214,22 +214,21 @@ class NumpyEngine:
 
         changes, count = state
         matrix = Matrix(self._table.dims, count + count // 8)
-        self._largest = {changes: self._read_new(db, matrix, BEFORE_ALL)}
+        self._settled = {changes: self._read_new(db, matrix, BEFORE_ALL)}
         self._matrix = matrix
         self._absent = max(0, count - len(matrix))
 
     def _read_new(self, db: apsw.Connection, matrix: Matrix, after: int) -> int:
-        """Append rows with a larger id; returns the largest id."""
-        import numpy
+        """Append rows with a larger id; returns the id up to which no vector is missing."""
+        from memslot_memory_core.index.vectors.cosines import in_blocks
 
-        from memslot_memory_core.index.vectors.cosines import read_blocks
-
-        known = matrix.ids[matrix.ids > after]
-        for ids, rows in read_blocks(db, self._table, after):
-            after = int(ids[-1])
-            new = ~numpy.isin(ids, known)
-            matrix.append(ids[new], rows[new])
-        return after
+        table = self._table
+        ids = table.ids_after(db, after)
+        known = set(matrix.ids[matrix.ids > after].tolist())
+        new = [rowid for rowid in ids if rowid not in known]
+        for numbers, rows in in_blocks(table, table.by_ids(db, new) if known else table.after(db, after)):
+            matrix.append(numbers, rows)
+        return table.settled(db, ids[-1] if ids else after)
 
     def _compact(self, db: apsw.Connection, state: State) -> None:
         """Drop deleted rows once there are many: checking all ids is not worth it before."""
@@ -242,4 +241,4 @@ class NumpyEngine:
             return
         self._matrix = self._matrix.keep(numpy.array(self._table.ids(db), dtype=numpy.int64))
         # Older snapshots may still contain dropped rows.
-        self._largest = {changes: self._largest[changes]}
+        self._settled = {changes: self._settled[changes]}

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from memslot import Host, Places
+from memslot.config.paths import Places
+from memslot.host import Host
 
 _NAMES = ("memslot.json5", "memslot.toml", "memslot.json")
 Stamp = tuple[tuple[str, int, int, int] | None, ...]

@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from memslot import ForeignLine, ForeignSession, to_ms
-
-from memslot_importers.lines import Line
+from memslot.sessions.imports import ForeignLine, ForeignSession, RawLine
+from memslot.sessions.times import to_ms
 
 _TEXT_PARTS = ("input_text", "output_text", "text")
 _ID_IN_NAME = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")
@@ -34,7 +33,7 @@ def is_codex(record: Mapping[str, Any]) -> bool:
     )
 
 
-def read_codex(name: str, lines: Iterable[Line]) -> ForeignSession:
+def read_codex(name: str, lines: Iterable[RawLine]) -> ForeignSession:
     """One conversation; `name` is the file's name without its ending."""
     found = _ID_IN_NAME.search(name)
     their_id = found[0] if found else ""
@@ -55,6 +54,8 @@ def read_codex(name: str, lines: Iterable[Line]) -> ForeignSession:
             started_at = started_at or to_ms(meta.get("timestamp"))
             if isinstance(meta.get("cwd"), str):
                 facts.setdefault("cwd", meta["cwd"])
+        if record.get("type") == "compacted" and said and _is_summary(said[-1], record.get("payload")):
+            said.pop()
         payload = record.get("payload") if record.get("type") == "response_item" else record
         if isinstance(payload, Mapping) and payload.get("type") == "message":
             role, text = payload.get("role"), _text(payload)
@@ -69,6 +70,13 @@ def read_codex(name: str, lines: Iterable[Line]) -> ForeignSession:
     return ForeignSession(
         "codex", f"codex-{their_id}", their_id, tuple(said), started_at=started_at, facts=facts, skipped=skipped
     )
+
+
+def _is_summary(line: ForeignLine, compacted: Any) -> bool:
+    """Whether a reply is the summary that the program asked for, to compact the conversation."""
+    message = compacted.get("message") if isinstance(compacted, Mapping) else None
+    is_reply = line.message.get("role") == "assistant"
+    return is_reply and isinstance(message, str) and message.endswith(str(line.message.get("content")))
 
 
 def _meta(record: Mapping[str, Any], number: int) -> Mapping[str, Any] | None:

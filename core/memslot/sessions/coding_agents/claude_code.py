@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from memslot import ForeignLine, ForeignSession, to_ms
-
-from memslot_importers.lines import Line
+from memslot.sessions.imports import ForeignLine, ForeignSession, RawLine
+from memslot.sessions.times import to_ms
 
 _NOT_SAID = ("isSidechain", "isMeta", "isCompactSummary", "isApiErrorMessage")
 """Marks of the program's own lines: sub-agents, notices, summaries, failures."""
@@ -30,7 +29,7 @@ def is_claude_code(record: Mapping[str, Any]) -> bool:
     ) or (record.get("type") == "summary" and "leafUuid" in record)
 
 
-def read_claude_code(name: str, lines: Iterable[Line]) -> ForeignSession:
+def read_claude_code(name: str, lines: Iterable[RawLine]) -> ForeignSession:
     """One conversation; `name` is the file's name without its ending."""
     their_id, facts, skipped = "", {}, 0
     titles: dict[str, str] = {}

@@ -1,0 +1,239 @@
+"""`memslot forget`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from memslot.cli.output import clean, counted, echo, print_json, say_done, say_error, say_warning
+from memslot.cli.slot import ANSWER_SECONDS, agent_option, check_memory_id, open_memories
+from memslot.text import one_line
+
+if TYPE_CHECKING:
+    from memslot.host import Host
+    from memslot.memory.contract import Memory
+
+CANDIDATES = 10
+_SHOWN_CHARS = 200
+
+
+@dataclass(frozen=True)
+class Item:
+    """Something a memory holds, with its text: the person sees it before they decide."""
+
+    memory_id: str
+    path: str
+    text: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {"memory": self.memory_id, "path": self.path, "text": self.text}
+
+
+@click.command("forget")
+@click.argument("targets", nargs=-1, required=True, metavar="QUERY|PATH...")
+@click.option("--in", "memory_id", metavar="ID", help="Forget in this memory only (default: all that can).")
+@click.option("--yes", is_flag=True, help="Do not ask; needs the PATH of each item.")
+@agent_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON; without --yes nothing is deleted.")
+def command(targets: tuple[str, ...], memory_id: str | None, yes: bool, agent: str | None, as_json: bool) -> None:
+    """Show what would be forgotten, ask, and delete it, in every memory that can forget.
+
+    PATH is as `memslot search` prints it. A QUERY is searched for, and you choose from what it finds.
+
+    \b
+    Examples:
+      memslot forget "old phone number"
+      memslot forget "old phone number" --json
+      memslot forget ltm/3f0c6f1e-8f5e-4f0e-9a53-6f5a2f6d8a11 --yes
+    """
+    with open_memories(agent) as host:
+        able = _able(host, check_memory_id(host, memory_id))
+        named = {target: _at_path(host, able, target) for target in dict.fromkeys(targets)}
+        unknown = [target for target, items in named.items() if not items]
+        if not unknown:
+            candidates = [item for items in named.values() for item in items]
+            chosen = _confirmed(candidates, yes, as_json)
+        elif len(named) > 1:
+            raise click.ClickException(f'nothing has the path "{clean(unknown[0])}"; nothing was forgotten')
+        else:
+            candidates = _search(host, able, unknown[0])
+            if memory_id is None:
+                _say_elsewhere(host, able, unknown[0])
+            if yes:
+                raise click.ClickException(_needs_paths(unknown[0], candidates))
+            chosen = [] if as_json else _choose(unknown[0], candidates)
+        forgotten, failed = _forget(host, chosen)
+        if as_json:
+            print_json(
+                {
+                    "forgotten": [item.to_json() for item in forgotten],
+                    "candidates": [item.to_json() for item in candidates if item not in forgotten],
+                }
+            )
+        elif forgotten:
+            say_done(f"forgot {counted(len(forgotten), 'item')}")
+        elif not failed:
+            click.echo("Nothing was forgotten.", err=True)
+    if failed:
+        raise click.exceptions.Exit(1)
+
+
+def _able(host: Host, only: str | None) -> list[str]:
+    """Ids of the memories that can forget; raises a ClickException where none can."""
+    from memslot.memory.capabilities import CanForget
+
+    asked = [only] if only is not None else list(host.memories.ids)
+    able = [each for each in asked if isinstance(host.memories.get(each), CanForget)]
+    if not able:
+        raise click.ClickException(
+            f"{' and '.join(asked)} cannot forget by command; `memslot search` shows where it is kept: delete it there"
+        )
+    return able
+
+
+# What is meant
+
+
+def _at_path(host: Host, able: Sequence[str], path: str) -> list[Item]:
+    """What has exactly this path, in each memory; more than one where two memories use the same."""
+    from memslot.diagnostics import describe_error
+    from memslot.errors import MemslotError
+    from memslot.threads import call_within
+
+    found = []
+    for memory_id in able:
+        memory = host.memories.get(memory_id)
+        assert memory is not None
+        try:
+            text = call_within(ANSWER_SECONDS, partial(_text_at, memory, path))
+        except (MemslotError, ValueError):  # no path of this memory
+            continue
+        except Exception as error:
+            say_warning(f"{memory_id}: {clean(describe_error(error))}")
+            continue
+        if text is not None:
+            found.append(Item(memory_id, path, text))
+    return found
+
+
+def _text_at(memory: Memory, path: str) -> str | None:
+    """The text of an item, by the first of its abilities that can tell; None where there is no such item."""
+    from memslot.memory.capabilities import CanList, CanRead
+
+    if isinstance(memory, CanRead):
+        return memory.read(path, max_lines=20).text or None
+    if isinstance(memory, CanList):
+        cursor = None
+        while True:
+            page = memory.list_items(cursor=cursor)
+            for item in page.items:
+                if item.path == path:
+                    return item.title
+            if page.cursor is None or page.cursor == cursor:
+                return None
+            cursor = page.cursor
+    hits = memory.search(path).hits
+    return next((hit.snippet for hit in hits if hit.path == path), None)
+
+
+def _search(host: Host, memory_ids: Sequence[str], query: str) -> list[Item]:
+    """The items that a query finds, best first, each once."""
+    outcome = host.memories.search(query, only=tuple(memory_ids), max_results=CANDIDATES, seconds=ANSWER_SECONDS)
+    for memory_id, problem in outcome.problems.items():
+        say_warning(f"{memory_id}: {clean(problem)}")
+    items = {
+        (each.memory_id, each.hit.path): Item(each.memory_id, each.hit.path, each.hit.snippet)
+        for each in reversed(outcome.hits)
+    }
+    return list(reversed(items.values()))
+
+
+def _say_elsewhere(host: Host, able: Sequence[str], query: str) -> None:
+    """Name what other memories hold on it: a person who forgets something should know that it is also there."""
+    others = [each for each in host.memories.ids if each not in able]
+    if not others:
+        return
+    from memslot.retrieval import WEAK_SCORE
+
+    outcome = host.memories.search(
+        query, only=tuple(others), max_results=CANDIDATES, min_score=WEAK_SCORE, seconds=ANSWER_SECONDS
+    )
+    for memory_id in others:
+        places = [clean(each.hit.citation) for each in outcome.hits if each.memory_id == memory_id]
+        if places:
+            say_warning(f"{memory_id} cannot forget by command, and has this in {', '.join(places)}; delete it there")
+
+
+def _needs_paths(query: str, candidates: Sequence[Item]) -> str:
+    if not candidates:
+        return f'nothing has the path "{clean(query)}", and nothing like it was found'
+    paths = ", ".join(clean(item.path) for item in candidates)
+    return f'"{clean(query)}" is no path, and --yes needs the path of each item; found: {paths}'
+
+
+# Asking
+
+
+def _confirmed(items: list[Item], yes: bool, as_json: bool) -> list[Item]:
+    """The items that were named by their paths, once the person agrees."""
+    if yes:
+        paths = [item.path for item in items]
+        doubled = next((path for path in paths if paths.count(path) > 1), None)
+        if doubled is not None:
+            owners = ", ".join(item.memory_id for item in items if item.path == doubled)
+            raise click.ClickException(f'"{clean(doubled)}" is in {owners}; say which with --in')
+        return items
+    if as_json:
+        return []
+    for item in items:
+        _print_item(item)
+    return items if click.confirm(f"Forget {counted(len(items), 'item')}?", err=True) else []
+
+
+def _choose(query: str, items: Sequence[Item]) -> list[Item]:
+    """Those of the found items that the person names by their numbers."""
+    if not items:
+        raise click.ClickException(f'nothing that can be forgotten was found for "{clean(query)}"')
+    for number, item in enumerate(items, 1):
+        _print_item(item, f"{number:>2}  ")
+
+    def read(written: str) -> list[Item]:
+        chosen = dict.fromkeys(re.findall(r"[^\s,]+", written))
+        by_number = {str(number): item for number, item in enumerate(items, 1)}
+        if not by_number.keys() >= chosen.keys():
+            raise click.BadParameter(f"name numbers from 1 to {len(items)}")
+        return [by_number[number] for number in chosen]
+
+    question = "Which ones to forget, such as 1 or 1,3 (Enter for none)"
+    chosen: list[Item] = click.prompt(question, default="", value_proc=read, show_default=False, err=True)
+    return chosen
+
+
+def _print_item(item: Item, before: str = "") -> None:
+    echo(before + click.style(f"{clean(item.memory_id)}  ", fg="cyan") + click.style(clean(item.path), bold=True))
+    echo(" " * len(before) + one_line(item.text, _SHOWN_CHARS))
+
+
+# Deleting
+
+
+def _forget(host: Host, items: Sequence[Item]) -> tuple[list[Item], bool]:
+    """Those that were forgotten, and whether one could not be; each is tried."""
+    from memslot.errors import MemslotError
+
+    forgotten, failed = [], False
+    for item in items:
+        try:
+            if host.memories.forget(item.memory_id, item.path):
+                forgotten.append(item)
+            else:
+                say_warning(f"{item.memory_id} no longer has {clean(item.path)}")
+        except MemslotError as error:
+            failed = True
+            say_error(f"{item.memory_id}: {clean(item.path)} was not forgotten: {clean(str(error))}")
+    return forgotten, failed

@@ -1,0 +1,35 @@
+"""How alike two texts are to the agent's embedder, where asking costs next to nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from memslot.threads import call_within
+
+if TYPE_CHECKING:
+    from memslot.embeddings.selection import Selection
+
+SECONDS = 1.0
+
+
+class Likeness:
+    """Gives cosines; None without an embedder, for one that sends texts to a server, and for one that fails."""
+
+    def __init__(self, select: Callable[[], Selection]) -> None:
+        self._select = select
+
+    def __call__(self, one: str, other: str) -> float | None:
+        try:
+            return call_within(SECONDS, lambda: self._cosine(one, other))
+        except Exception:  # whatever an embedder raises: what was recalled is worth more than saying it once
+            return None
+
+    def _cosine(self, one: str, other: str) -> float | None:
+        selection = self._select()
+        if selection.provider is None or selection.sends_text_away:
+            return None
+        from memslot.embeddings.vectors import unit_rows
+
+        rows = unit_rows(selection.provider.embed_documents([one, other]), dims=None, provider=selection.provider.id)
+        return float(rows[0] @ rows[1])

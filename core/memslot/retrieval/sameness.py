@@ -1,0 +1,131 @@
+"""Sameness: whether two texts say the same thing, by their words.
+
+Vectors hardly capture word order, numbers or a "not": "tea over coffee" and "coffee over tea" have a cosine of .99. So
+words decide, and `means_same` lets a cosine speak only where they do not object.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from memslot.retrieval.parts import blocks_of
+
+_NO = re.compile(
+    r"(?i)\b(?:no|not|never|without|cannot|nicht|nie|kein\w*|ohne|pas|jamais|sans|nunca|sin|não|nem|sem|non|mai|senza"
+    r"|ne|není|nikdy|bez|не|нет|нельзя|никогда|без|niet|geen|inte|ikke)\b"
+    r"|n['’]t\b|[不没沒无無未别別]|ない|ません|안 |않|못"
+)
+_BEGINNING = re.compile(r"\b[a-z]{3}(?=[a-z])")
+_NUMBER = re.compile(r"\d+")
+SAME_MEANING = 0.84
+"""The cosine from which words that one text adds to another's do not change what it says."""
+_LEAST_WORDS = 3
+"""Fewer words inside a longer text say hardly more than its subject."""
+
+
+def same_text(one: str, other: str) -> bool:
+    """Whether two texts differ at most in case, spacing and the final period."""
+    return folded(one) == folded(other)
+
+
+def same_words(one: str, other: str) -> bool:
+    """Whether two alike texts have the same words in the same order, or one contains the other's."""
+    if folded(one) == folded(other):
+        return True
+    first, second = content_words(one), content_words(other)
+    return negations(one) == negations(other) and (_contains(first, second) or _contains(second, first))
+
+
+def says(text: str, other: str) -> bool:
+    """Whether a text says all that another one does: each of its list items, paragraphs or lines."""
+    if folded(other) == folded(text):
+        return True
+    statements, said = _statements(text), _statements(other)
+    return bool(said) and all(any(_says(line, statement) for line in statements) for statement in said)
+
+
+def may_mean_same(text: str, other: str) -> bool:
+    """Whether a text of one statement has all words of another in their order, with others in between.
+
+    Only then is a cosine worth asking for: it hardly tells Monday from Tuesday, or who is taller than whom.
+    """
+    if len(_statements(text)) != 1 or len(_statements(other)) != 1 or not _is_near(text, other):
+        return False
+    if negations(text) != negations(other):
+        return False
+    if _NUMBER.findall(text) != _NUMBER.findall(other) or len(content_words(other)) < _LEAST_WORDS:
+        return False
+    words = iter(content_words(text))
+    return all(word in words for word in content_words(other))
+
+
+def means_same(text: str, other: str, cosine: float | None) -> bool:
+    """Whether a text says what another one does, by their cosine and their words."""
+    return cosine is not None and cosine >= SAME_MEANING and may_mean_same(text, other)
+
+
+def shared_words(text: str, other: str) -> float:
+    """The share of another text's words that a text holds, in any order; 0 where numbers or negations differ."""
+    words = set(content_words(other))
+    if (
+        not words
+        or negations(text) != negations(other)
+        or not set(_NUMBER.findall(other)) <= set(_NUMBER.findall(text))
+    ):
+        return 0.0
+    return len(words & set(content_words(text))) / len(words)
+
+
+def _says(line: str, statement: str) -> bool:
+    if folded(line) == folded(statement):
+        return True
+    if not _is_near(line, statement) or negations(line) != negations(statement):
+        return False
+    if folded(statement).count(" ") >= _LEAST_WORDS and f" {folded(statement)} " in f" {folded(line)} ":
+        return True
+    words = content_words(statement)
+    return len(words) >= _LEAST_WORDS and _contains(content_words(line), words)
+
+
+def _is_near(line: str, statement: str) -> bool:
+    """Whether half of a statement's longer words begin as one of the line's: stems take a hundred times as long."""
+    begins = _beginnings(statement)
+    return 2 * len(begins & _beginnings(line)) >= len(begins)
+
+
+def _contains(words: Sequence[str], part: Sequence[str]) -> bool:
+    starts = range(len(words) - len(part) + 1)
+    return bool(part) and any(words[start : start + len(part)] == part for start in starts)
+
+
+@lru_cache(maxsize=4096)
+def _statements(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(blocks_of(text))) or ((text,) if text.strip() else ())
+
+
+@lru_cache(maxsize=4096)
+def folded(text: str) -> str:
+    """The text without case, spacing and final period."""
+    return " ".join(text.casefold().split()).rstrip(".!。！ ")
+
+
+@lru_cache(maxsize=4096)
+def _beginnings(text: str) -> frozenset[str]:
+    return frozenset(_BEGINNING.findall(folded(text)))
+
+
+@lru_cache(maxsize=4096)
+def content_words(text: str) -> tuple[str, ...]:
+    """The stems of a text without stop words, in order."""
+    from memslot.retrieval.terms import query_terms
+    from memslot.retrieval.tokenizer import STEMMING_TOKENIZER
+
+    return query_terms(text, STEMMING_TOKENIZER).stems
+
+
+@lru_cache(maxsize=4096)
+def negations(text: str) -> int:
+    """Number of negations in a text; most are stop words, but they invert a statement."""
+    return len(_NO.findall(text))

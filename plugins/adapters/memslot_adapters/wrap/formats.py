@@ -1,0 +1,118 @@
+"""What the wrapper needs to know of a vendor's wire format: where the prompt is, and what the answer says."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+from memslot import strip_recalled
+
+
+class Prompt(NamedTuple):
+    """The last message in which the user says something; `digest` tells it and what was said before from others."""
+
+    place: int
+    text: str
+    digest: bytes
+    is_last: bool
+
+
+@dataclass
+class Answer:
+    """What the model said; `is_final` is false if it waits for results of tools."""
+
+    texts: list[str] = field(default_factory=list)
+    is_final: bool = True
+
+    @property
+    def text(self) -> str:
+        return "".join(self.texts)
+
+
+class Format(Protocol):
+    """One endpoint of a vendor."""
+
+    messages_key: str
+    takes_text: bool
+    """Whether a text may stand for a list with one message."""
+    text_types: tuple[str, ...]
+    """Types of the parts of a message that hold text."""
+
+    def read(self, answer: Any) -> Answer:
+        """What a whole answer says."""
+
+    def add(self, answer: Answer, event: Any) -> None:
+        """Add what an event of a stream says."""
+
+    def with_recall(
+        self, body: Mapping[str, Any], messages: Sequence[Any], prompt: Prompt, text: str
+    ) -> dict[str, Any]:
+        """The request's body with recalled text beside the prompt."""
+
+
+def value_of(thing: Any, name: str) -> Any:
+    """A field of a dict or of an SDK's object."""
+    return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
+
+
+def items_of(thing: Any, name: str) -> Sequence[Any]:
+    """A field that is a list; empty if it is missing."""
+    found = value_of(thing, name)
+    return found if isinstance(found, list | tuple) else ()
+
+
+def fields_of(thing: Any) -> dict[str, Any]:
+    """A dict or an SDK's object as a dict of our own."""
+    return dict(thing if isinstance(thing, Mapping) else thing.model_dump(exclude_unset=True))
+
+
+def find_prompt(form: Format, messages: Sequence[Any]) -> Prompt | None:
+    """The prompt that a request is about; None if the user says nothing in it."""
+    texts = [_text(form, message) for message in messages]
+    asked = [place for place, message in enumerate(messages) if value_of(message, "role") == "user" and texts[place]]
+    if not asked:
+        return None
+    place = asked[-1]
+    digest = hashlib.sha256("\0".join(texts[: place + 1]).encode("utf-8", "surrogatepass")).digest()
+    return Prompt(place, texts[place], digest, place == len(messages) - 1)
+
+
+def messages_of(form: Format, body: Mapping[str, Any]) -> list[Any]:
+    """The messages of a request as a list of our own."""
+    found = body.get(form.messages_key)
+    if isinstance(found, str):
+        return [{"role": "user", "content": found}] if form.takes_text else []
+    return list(found) if isinstance(found, Iterable) else []
+
+
+def put_after(message: Any, text: str, part_type: str) -> dict[str, Any]:
+    """A message with recalled text after its own.
+
+    After it, not before: later requests have this message without the recalled text, and the provider's cache finds
+    again whatever stood before it.
+    """
+    content = value_of(message, "content")
+    if isinstance(content, str):
+        content = f"{content}\n\n{text}"
+    else:
+        content = [*content, {"type": part_type, "text": text}]
+    return {**fields_of(message), "content": content}
+
+
+def replaced(messages: Sequence[Any], place: int, message: Any) -> list[Any]:
+    """The messages with another one in one place."""
+    return [*messages[:place], message, *messages[place + 1 :]]
+
+
+def _text(form: Format, message: Any) -> str:
+    content = value_of(message, "content")
+    return strip_recalled(content if isinstance(content, str) else "\n".join(_parts(form, content))).strip()
+
+
+def _parts(form: Format, content: Any) -> Iterator[str]:
+    for part in content if isinstance(content, list | tuple) else ():
+        text = value_of(part, "text")
+        if value_of(part, "type") in form.text_types and isinstance(text, str):
+            yield text

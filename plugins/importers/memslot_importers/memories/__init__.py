@@ -1,0 +1,1 @@
+"""Memories of other programs, imported as notes of ours."""

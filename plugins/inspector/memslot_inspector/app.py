@@ -1,0 +1,187 @@
+"""The inspector as an ASGI application: its addresses, and how a request becomes a page."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs
+
+import anyio
+import anyio.to_thread
+from memslot import MemslotError, config_stamp
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from memslot_inspector.access import MAX_BODY_BYTES, Guard
+from memslot_inspector.pages import agent, audit, browse, forget, history, pictures, search, sessions, settings
+from memslot_inspector.pages.layout import error_page, page_html
+from memslot_inspector.visit import PendingChanges, Redirect, Visit
+
+if TYPE_CHECKING:
+    from memslot import Hosts, PluginContext
+    from starlette.types import ASGIApp
+
+    from memslot_inspector.access import Access
+    from memslot_inspector.visit import Answer
+
+View = Callable[[Visit], "Answer"]
+STATIC = Path(__file__).parent / "static"
+TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+MOST_AT_ONCE = 8
+PARTIAL = "x-memslot-part"
+"""The header with which a script asks for a part of a page; its value is the tab that asks."""
+READS: dict[str, View] = {
+    "/": search.show,
+    "/agent": agent.show,
+    "/browse": browse.show,
+    "/browse/item": browse.show_item,
+    "/browse/forget": forget.ask,
+    "/browse/history": history.show,
+    "/sessions": sessions.show,
+    "/sessions/transcript": sessions.show_one,
+    "/pictures": pictures.show,
+    "/audit": audit.show,
+    "/settings": settings.show,
+    "/settings/plugin": settings.show_plugin,
+    "/settings/doctor": settings.show_findings,
+}
+WRITES: dict[str, View] = {
+    "/browse/save": browse.save,
+    "/browse/remember": browse.remember,
+    "/browse/forget": forget.forget,
+    "/browse/history": history.restore,
+    "/settings/preview": settings.preview,
+    "/settings/save": settings.save,
+}
+
+
+class Turns:
+    """At most so many requests at once; of those that a tab waits for, only the latest is answered."""
+
+    def __init__(self) -> None:
+        self._free = asyncio.Semaphore(MOST_AT_ONCE)
+        self._latest: dict[str, int] = {}
+
+    async def take(self, tab: str | None, work: Callable[[], Answer]) -> Answer | None:
+        """Do the work in a thread; None if the tab has asked for something newer meanwhile."""
+        number = 0
+        if tab is not None:
+            number = self._latest.get(tab, 0) + 1
+            self._latest[tab] = number
+            if len(self._latest) > 1000:
+                del self._latest[next(iter(self._latest))]
+        async with self._free:
+            if tab is not None and self._latest.get(tab, number) != number:
+                return None
+            return await anyio.to_thread.run_sync(work)
+
+
+class Inspector:
+    """Answers requests with pages of the current host."""
+
+    def __init__(self, ctx: PluginContext, hosts: Hosts, access: Access) -> None:
+        self._ctx = ctx
+        self._hosts = hosts
+        self._access = access
+        self._turns = Turns()
+        self._pending = PendingChanges()
+        self._stamp = config_stamp()
+        self._reload_problem: str | None = None
+
+    async def read(self, view: View, request: Request) -> Response:
+        values = parse_qs(request.url.query, keep_blank_values=True, max_num_fields=500)
+        return await self._answer(view, request, values)
+
+    async def write(self, view: View, request: Request) -> Response:
+        values = await _form(request)
+        if not self._access.is_form_token(values.get("form-token", [""])[0]):
+            return HTMLResponse("This form is from another server; reload the page.", 403)
+        return await self._answer(view, request, values)
+
+    async def _answer(self, view: View, request: Request, values: dict[str, list[str]]) -> Response:
+        tab = request.headers.get(PARTIAL)
+        answer = await self._turns.take(tab, functools.partial(self._visit, view, values))
+        if answer is None:
+            return Response(status_code=204)
+        if isinstance(answer, Redirect):
+            where = answer.address
+            if answer.notice:
+                where += ("&" if "?" in where else "?") + f"notice={answer.notice}"
+            return RedirectResponse(where, 303)
+        if tab is not None and answer.part is not None:
+            return HTMLResponse(answer.part.text, answer.status)
+        notice = values.get("notice", [""])[0]
+        with self._hosts.borrow() as host:
+            shown = page_html(answer, host, request.url.path, notice, self._reload_problem)
+        return HTMLResponse(shown, answer.status)
+
+    def _visit(self, view: View, values: dict[str, list[str]]) -> Answer:
+        self._follow_config()
+        with self._hosts.borrow() as host:
+            try:
+                return view(Visit(host, self._ctx, values, self._access.form_token, self._pending))
+            except (MemslotError, OSError) as error:
+                return error_page(error)
+
+    def _follow_config(self) -> None:
+        """Take a host with the new settings when a config file has changed; keep the old one if that fails."""
+        stamp = config_stamp()
+        if stamp == self._stamp:
+            return
+        self._stamp = stamp
+        try:
+            self._hosts.reload()
+            self._reload_problem = None
+        except MemslotError as error:
+            self._reload_problem = f"The settings on disk are not in use: {error}"
+
+
+async def _form(request: Request) -> dict[str, list[str]]:
+    """The fields of a form; none if it is too large or not one."""
+    parts, size = [], 0
+    async for part in request.stream():
+        size += len(part)
+        if size > MAX_BODY_BYTES:
+            return {}
+        parts.append(part)
+    if not request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
+        return {}
+    try:
+        return parse_qs(b"".join(parts).decode("ascii"), keep_blank_values=True, max_num_fields=500)
+    except ValueError:
+        return {}
+
+
+def _asset(file: Path) -> Callable[[Request], Awaitable[Response]]:
+    content = file.read_bytes()
+
+    async def answer(request: Request) -> Response:
+        return Response(content, media_type=TYPES[file.suffix])
+
+    return answer
+
+
+def make_app(ctx: PluginContext, hosts: Hosts, access: Access) -> ASGIApp:
+    """The whole server."""
+    inspector = Inspector(ctx, hosts, access)
+    routes = [Route(path, functools.partial(inspector.read, view), methods=["GET"]) for path, view in READS.items()]
+    routes += [Route(path, functools.partial(inspector.write, view), methods=["POST"]) for path, view in WRITES.items()]
+    routes += [
+        Route(f"/static/{file.name}", _asset(file), methods=["GET"])
+        for file in sorted(STATIC.iterdir())
+        if file.suffix in TYPES
+    ]
+
+    async def missing(request: Request, error: Exception) -> Response:
+        return HTMLResponse("There is no such page.", 404)
+
+    async def failed(request: Request, error: Exception) -> Response:
+        return HTMLResponse("The inspector failed to show this page; its terminal says why.", 500)
+
+    app = Starlette(routes=routes, exception_handlers={404: missing, 500: failed})
+    return Guard(app, access)

@@ -1,0 +1,73 @@
+"""HTML as typed values: every text is escaped, and only `Markup` is not.
+
+So a page cannot forget to escape. There is no function that makes `Markup` of a text except for `Markup` itself, which
+only this module and the Markdown renderer use.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from memslot import visible
+
+_VOID = frozenset({"br", "hr", "img", "input", "link", "meta"})
+
+
+@dataclass(frozen=True)
+class Markup:
+    """A piece of HTML."""
+
+    text: str
+
+    def __add__(self, other: Markup) -> Markup:
+        return Markup(self.text + other.text)
+
+
+Child = Markup | str | int | float | None | Iterable["Child"]
+Attribute = str | int | float | bool | None
+NOTHING = Markup("")
+
+
+def h(tag: str, /, *children: Child, **attributes: Attribute) -> Markup:
+    """An element. `class_` is class and `data_x` is data-x; True is a bare attribute, None and False are left out."""
+    shown = "".join(_attribute(name, value) for name, value in attributes.items())
+    if tag in _VOID:
+        return Markup(f"<{tag}{shown}>")
+    return Markup(f"<{tag}{shown}>{join(children).text}</{tag}>")
+
+
+def join(children: Iterable[Child]) -> Markup:
+    """Pieces one after the other, texts escaped."""
+    return Markup("".join(map(_child, children)))
+
+
+def escape(text: str) -> str:
+    """A text for a page: characters that a person cannot see, such as those that reverse a line, are left out."""
+    return html.escape(visible(text))
+
+
+def raw_text(text: str) -> Markup:
+    """A text for a form field, in which every character is kept: saving it must change nothing."""
+    return Markup(html.escape(text.encode("utf-8", "replace").decode()))
+
+
+def _child(child: Child) -> str:
+    if child is None:
+        return ""
+    if isinstance(child, Markup):
+        return child.text
+    if isinstance(child, str):
+        return escape(child)
+    if isinstance(child, int | float):
+        return str(child)
+    return "".join(map(_child, child))
+
+
+def _attribute(name: str, value: Attribute) -> str:
+    if value is None or value is False:
+        return ""
+    name = name.rstrip("_").replace("_", "-")
+    name = "viewBox" if name == "viewbox" else name
+    return f" {name}" if value is True else f' {name}="{html.escape(str(value))}"'

@@ -1,0 +1,1 @@
+"""The pages: each takes a visit and answers with HTML or with where to go."""

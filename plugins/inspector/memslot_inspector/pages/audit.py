@@ -1,0 +1,48 @@
+"""What an audit of the memory finds: duplicates, secrets, stale entries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from memslot import CanAudit, MemoryFinding
+
+from memslot_inspector.markup import Markup, h, join
+from memslot_inspector.pages.layout import badge, empty
+from memslot_inspector.visit import Page, Visit, item_address
+
+MOST_SHOWN = 200
+_MOST_OTHERS = 5
+
+
+def show(visit: Visit) -> Page:
+    able = [(memory_id, memory) for memory_id, memory in visit.host.memories if isinstance(memory, CanAudit)]
+    if not able:
+        return Page("Audit", empty("No memory in the slot has an audit."))
+    return Page("Audit", join([_report(memory_id, memory.audit()) for memory_id, memory in able]))
+
+
+def _report(memory_id: str, found: Sequence[MemoryFinding]) -> Markup:
+    groups = []
+    for kind, some in groupby(found[:MOST_SHOWN], key=lambda each: each.kind):
+        items = [_finding(memory_id, each) for each in some]
+        groups.append(h("section", h("h3", kind, " ", badge(str(len(items)))), h("ul", items, class_="findings")))
+    more = f" The first {MOST_SHOWN} of {len(found)} are shown." if len(found) > MOST_SHOWN else ""
+    lead = f"{len(found)} finding{'' if len(found) == 1 else 's'}.{more}"
+    return h("section", h("h2", memory_id), h("p", lead, class_="quiet"), groups or empty("All is well."))
+
+
+def _finding(memory_id: str, finding: MemoryFinding) -> Markup:
+    places = [(finding.path, finding.start_line), *finding.others]
+    links = [
+        h("a", f"{path}:{line}" if line else path, href=item_address(memory_id, path, line))
+        for path, line in places[: _MOST_OTHERS + 1]
+    ]
+    more = len(places) - len(links)
+    return h(
+        "li",
+        h("p", [(link, " ") for link in links], f"and {more} more" if more else "", class_="places"),
+        h("blockquote", finding.excerpt),
+        h("p", finding.action, class_="quiet"),
+        class_="card",
+    )

@@ -1,0 +1,165 @@
+"""What all pages have: the frame, the menu, notices, and the small pieces that pages are made of."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from memslot import one_line
+
+from memslot_inspector.markup import NOTHING, Child, Markup, h, join
+from memslot_inspector.visit import Page
+
+if TYPE_CHECKING:
+    from memslot import Host
+
+MENU = (
+    ("/", "Search", "⌕"),
+    ("/agent", "What an agent gets", "❯"),
+    ("/browse", "Browse", "☰"),
+    ("/sessions", "Sessions", "❝"),
+    ("/pictures", "Pictures", "◔"),
+    ("/audit", "Audit", "✓"),
+    ("/settings", "Settings", "⚙"),
+)
+NOTICES = {
+    "saved": "Saved.",
+    "remembered": "Remembered.",
+    "known": "That was remembered already.",
+    "forgotten": "Forgotten.",
+    "gone": "There was nothing to forget: it is gone already.",
+    "restored": "That version is back. The state before it is in the history.",
+    "settings": "The settings are written.",
+    "unchanged": "Nothing to change.",
+}
+MINUTE, HOUR, DAY = 60, 3600, 86_400
+
+
+def page_html(page: Page, host: Host, path: str, notice: str, problem: str | None) -> str:
+    """The whole page."""
+    links = [_menu_link(address, name, sign, path) for address, name, sign in MENU]
+    said = NOTICES.get(notice)
+    frame = h(
+        "html",
+        h(
+            "head",
+            h("meta", charset="utf-8"),
+            h("meta", name="viewport", content="width=device-width, initial-scale=1"),
+            h("meta", name="color-scheme", content="light dark"),
+            h("title", f"{page.title} · memslot"),
+            h("link", rel="icon", href="/static/icon.svg"),
+            h("link", rel="stylesheet", href="/static/style.css"),
+            h("script", src="/static/app.js", defer=True),
+        ),
+        h(
+            "body",
+            h("a", "Skip to the content", href="#content", class_="skip"),
+            h(
+                "header",
+                h("a", _logo(), h("span", "memslot"), href="/", class_="brand"),
+                h("nav", h("ul", links), aria_label="Pages"),
+                h("p", h("span", "agent "), h("strong", host.agent_id), class_="agent"),
+                class_="side",
+            ),
+            h(
+                "main",
+                h("h1", page.title),
+                h("p", said, class_="notice good", role="status") if said else NOTHING,
+                h("p", problem, class_="notice bad", role="alert") if problem else NOTHING,
+                page.body,
+                id="content",
+                tabindex="-1",
+            ),
+        ),
+        lang="en",
+    )
+    return f"<!doctype html>\n{frame.text}"
+
+
+def _menu_link(address: str, name: str, sign: str, path: str) -> Markup:
+    is_here = path == address or (address != "/" and path.startswith(address))
+    shown = (h("span", sign, class_="sign", aria_hidden="true"), h("span", name))
+    return h("li", h("a", *shown, href=address, aria_current="page" if is_here else None))
+
+
+def _logo() -> Markup:
+    return h("img", src="/static/icon.svg", alt="", width=24, height=24)
+
+
+def error_page(error: Exception) -> Page:
+    """What went wrong, in one sentence."""
+    shown = h("p", one_line(str(error), 2000), class_="notice bad", role="alert")
+    return Page("That did not work", shown, shown, 400)
+
+
+def notice(text: str, *, level: str = "info", action: str | None = None) -> Markup:
+    """A sentence that stands out, with what to do."""
+    done = (" ", h("code", action)) if action else None
+    return h("p", text, done, class_=f"notice {level}", role="status")
+
+
+def badge(text: str, kind: str = "") -> Markup:
+    return h("span", text, class_=f"badge {kind}".strip())
+
+
+def empty(text: str) -> Markup:
+    """What is shown where there is nothing."""
+    return h("p", text, class_="empty")
+
+
+def facts(rows: list[tuple[str, Child]]) -> Markup:
+    """Names and values."""
+    return h("dl", [(h("dt", name), h("dd", value)) for name, value in rows], class_="facts")
+
+
+def bar(share: float, name: str, kind: str = "") -> Markup:
+    """A share of 1 as a bar. A drawing, since the policy of the page allows no style in it."""
+    width = round(100 * min(1.0, max(0.0, share)), 1)
+    return h(
+        "svg",
+        h("rect", width=100, height=6, class_="rail"),
+        h("rect", width=width, height=6, class_="fill"),
+        viewbox="0 0 100 6",
+        preserveAspectRatio="none",
+        class_=f"bar {kind}".strip(),
+        role="img",
+        aria_label=f"{name} {share:.2f}",
+    )
+
+
+def ago(moment: datetime | None) -> Markup:
+    """How long ago, with the exact time on hover."""
+    if moment is None:
+        return h("span", "–")
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    seconds = (datetime.now(UTC) - moment).total_seconds()
+    for name, length in (("d", DAY), ("h", HOUR), ("min", MINUTE)):
+        if seconds >= length:
+            text = f"{int(seconds // length)} {name} ago"
+            break
+    else:
+        text = "just now"
+    if seconds > 60 * DAY:
+        text = moment.astimezone().strftime("%d %b %Y")
+    exact = moment.astimezone().strftime("%Y-%m-%d %H:%M")
+    return h("time", text, datetime=moment.isoformat(timespec="seconds"), title=exact)
+
+
+def size(number: int | None) -> str:
+    if number is None:
+        return "–"
+    return f"{number} B" if number < 1024 else f"{number / 1024:.1f} kB"
+
+
+def tabs(links: list[tuple[str, str, bool]], label: str) -> Markup:
+    """Links to views of the same thing; the present one is marked."""
+    shown = [h("a", name, href=address, aria_current="true" if here else None) for name, address, here in links]
+    return h("nav", shown, class_="tabs", aria_label=label) if len(links) > 1 else NOTHING
+
+
+def button(text: str, kind: str = "", **attributes: str) -> Markup:
+    return h("button", text, type="submit", class_=kind or None, **attributes)
+
+
+def stack(*children: Child) -> Markup:
+    return h("div", join(children), class_="stack")

@@ -1,0 +1,130 @@
+"""Conversations: their transcripts, and what was recalled and captured in each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from memslot import CanList, MemoryItem, SessionStore, one_line, recalled_blocks, redact, strip_recalled
+
+from memslot_inspector.markup import NOTHING, Child, Markup, h, join
+from memslot_inspector.pages.layout import ago, badge, empty, notice
+from memslot_inspector.visit import Page, Visit, address, item_address
+
+if TYPE_CHECKING:
+    from memslot import Host, SessionSummary
+
+MOST_SESSIONS = 200
+MOST_MESSAGES = 400
+MOST_ITEMS = 5000
+_MOST_CHARS = 20_000
+
+
+def _store(host: Host) -> SessionStore:
+    workspace = host.config.workspace(host.agent_id, host.places)
+    return SessionStore.of_agent(host.places, host.agent_id, workspace)
+
+
+def show(visit: Visit) -> Page:
+    found = _store(visit.host).sessions(MOST_SESSIONS)
+    if not found:
+        return Page("Sessions", empty("There are no conversations yet."))
+    rows = [_row(each) for each in found]
+    names = ("conversation", "last used", "messages", "chat", "tokens")
+    heads = [h("th", name, scope="col", class_=f"col-{name.partition(' ')[0]}") for name in names]
+    table = h("table", h("thead", h("tr", heads)), h("tbody", rows))
+    return Page("Sessions", h("div", table, class_="scroll", tabindex="0", role="region", aria_label="Conversations"))
+
+
+def _row(summary: SessionSummary) -> Markup:
+    record = summary.record
+    title = summary.title or summary.id
+    tokens = record.input_tokens + record.output_tokens
+    problem = (" ", badge(summary.problem, "warn")) if summary.problem else None
+    return h(
+        "tr",
+        h("td", h("a", one_line(title, 120), href=address("/sessions/transcript", id=summary.id)), problem),
+        h("td", ago(_moment(summary.updated_at))),
+        h("td", summary.messages, class_="number"),
+        h("td", record.chat_type),
+        h("td", f"{tokens:,}" if tokens else "–", class_="number"),
+    )
+
+
+def _moment(milliseconds: int | None) -> datetime | None:
+    return datetime.fromtimestamp(milliseconds / 1000, UTC) if milliseconds else None
+
+
+def show_one(visit: Visit) -> Page:
+    session_id = visit.get("id")
+    transcript = _store(visit.host).read(session_id)
+    entries = transcript.entries[-MOST_MESSAGES:]
+    hidden = len(transcript.entries) - len(entries)
+    messages = []
+    for entry in entries:
+        text = redact(entry.text)
+        messages.append(
+            h(
+                "li",
+                h("p", h("strong", entry.role or "?"), " ", ago(_moment(entry.time)), class_="quiet"),
+                [_recalled(block) for block in recalled_blocks(text)],
+                h("div", strip_recalled(text)[:_MOST_CHARS], class_="said", dir="auto"),
+                _asked_again(text) if entry.role == "user" else NOTHING,
+                class_=f"card message {'user' if entry.role == 'user' else ''}".strip(),
+            )
+        )
+    captured = list(_captured(visit, session_id))
+    parts: list[Child] = [
+        h("p", h("a", "All conversations", href="/sessions")),
+        notice(f"Only the last {MOST_MESSAGES} messages are shown.", level="warn") if hidden else NOTHING,
+        notice("Some lines of this transcript cannot be read.", level="warn") if transcript.broken else NOTHING,
+        h("section", h("h2", "Captured from this conversation"), _captures(captured)),
+        h(
+            "section",
+            h("h2", "Transcript"),
+            h("ol", messages, class_="plain") if messages else empty("Nothing was said."),
+        ),
+    ]
+    return Page("Conversation", join(parts))
+
+
+def _recalled(block: str) -> Markup:
+    return h("details", h("summary", "Recalled before this prompt"), h("pre", block), class_="recalled")
+
+
+def _asked_again(text: str) -> Markup:
+    asked = one_line(strip_recalled(text), 500)
+    return (
+        h("a", "What it would recall now", href=address("/agent", prompt=asked), class_="quiet") if asked else NOTHING
+    )
+
+
+def _captured(visit: Visit, session_id: str) -> Iterator[tuple[str, MemoryItem]]:
+    """Items of any memory that say they came from this conversation, except for its own transcript."""
+    for memory_id, memory in visit.host.memories:
+        cursor, seen = None, 0
+        while isinstance(memory, CanList) and seen < MOST_ITEMS:
+            page = memory.list_items(cursor=cursor, limit=500, session=visit.session)
+            for item in page.items:
+                if item.details.get("session") == session_id and item.source != "sessions":
+                    yield memory_id, item
+            seen += len(page.items)
+            cursor = page.cursor
+            if cursor is None:
+                break
+
+
+def _captures(captured: list[tuple[str, MemoryItem]]) -> Markup:
+    if not captured:
+        return empty("No memory says that it came from here.")
+    items = [
+        h(
+            "li",
+            h("a", one_line(item.title, 200), href=item_address(memory_id, item.path)),
+            " ",
+            badge(memory_id, "memory"),
+        )
+        for memory_id, item in captured
+    ]
+    return h("ul", items)

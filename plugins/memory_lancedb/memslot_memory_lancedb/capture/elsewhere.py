@@ -1,0 +1,77 @@
+"""What the other memories of the slot keep already: the same statement is not captured on top of it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from memslot import MemoryStack, MemoryWritten, MemslotError, Session
+
+from memslot_memory_lancedb.decisions import DecisionLog
+
+SEARCH_SECONDS = 5.0
+_SAME_TALK = 0.6
+"""Share of a message's words that a note must hold that was written just now: the model says it in its own words."""
+_HITS = 3
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Where a statement is kept already."""
+
+    memory_id: str
+    path: str
+
+    def __str__(self) -> str:
+        return f"{self.memory_id} keeps it already" + (f": {self.path}" if self.path else "")
+
+
+class OtherMemories:
+    """The memories beside this one. Knows their latest writes from the hook, and asks them for older ones."""
+
+    def __init__(self, own_id: str, log: DecisionLog, stack: MemoryStack | None) -> None:
+        self._own_id = own_id
+        self._log = log
+        self._stack = stack
+
+    def note(self, written: MemoryWritten) -> None:
+        """Log what another memory has just kept; other processes of this agent read it, too."""
+        self._log.note_written(written.memory_id, written.path, written.text)
+
+    def find(self, text: str, session: Session | None) -> Kept | None:
+        """Where another memory keeps this statement, if one does."""
+        others = self._others()
+        if not others:
+            return None
+        return next(self._search(text, others, session), None)
+
+    def find_said(self, text: str, session: Session) -> Kept | None:
+        """The same for a message of the user: a note that the model has just made of it, in its own words, counts."""
+        others = self._others()
+        if not others:
+            return None
+        for memory_id, path, note in self._log.recently_written():
+            if memory_id in others and _is_about(note, text):
+                return Kept(memory_id, path)
+        return next(self._search(text, others, session), None)
+
+    def _others(self) -> list[str]:
+        return [each for each in self._stack.ids if each != self._own_id] if self._stack is not None else []
+
+    def _search(self, text: str, others: list[str], session: Session | None) -> Iterator[Kept]:
+        from memslot.retrieval import says
+
+        with contextlib.suppress(MemslotError):  # one that cannot be asked keeps nothing from being captured
+            assert self._stack is not None
+            outcome = self._stack.search(text, max_results=_HITS, only=others, session=session, seconds=SEARCH_SECONDS)
+            for found in outcome.hits:
+                if says(found.hit.snippet, text):
+                    yield Kept(found.memory_id, found.hit.citation)
+
+
+def _is_about(note: str, message: str) -> bool:
+    """Whether a note, or a line of it, holds most words of a message and all of its numbers."""
+    from memslot.retrieval import shared_words
+
+    return any(shared_words(each, message) >= _SAME_TALK for each in {note, *note.split("\n")})

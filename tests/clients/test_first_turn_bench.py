@@ -1,0 +1,25 @@
+"""The measurement of the first turn says what it found, also where the tools are not there."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.clients
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "clients.py"
+
+
+@pytest.mark.parametrize(("option", "with_tools"), [((), 1), (("--plain",), 0)])
+def test_it_counts_the_starts_that_have_the_tools(tmp_path: Path, option: tuple[str, ...], with_tools: int) -> None:
+    """Codex does not wait for a server that it does not require."""
+    numbers = tmp_path / "numbers.json"
+    options = ("--agents", "codex", "--starts", "1", "--json", str(numbers), *option)
+
+    subprocess.run([sys.executable, str(SCRIPT), *options], capture_output=True, timeout=250, check=True)
+
+    [figure] = json.loads(numbers.read_text(encoding="utf-8"))
+    assert (figure["agent"], figure["starts"], figure["with_tools"]) == ("codex", 1, with_tools)

@@ -1,0 +1,212 @@
+"""Every page: what it shows, that every link leads somewhere, and that no note becomes part of a page's own HTML."""
+
+from __future__ import annotations
+
+from collections import deque
+from html.parser import HTMLParser
+from urllib.parse import urljoin, urlsplit
+
+import pytest
+from memslot_inspector.app import READS
+
+from tests.inspected_home import KEY
+from tests.plugins.inspector.conftest import Browser
+
+MOST_PAGES = 400
+
+
+class Reader(HTMLParser):
+    """The links of a page, its texts, and what must not be in it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.text = ""
+        self.faults: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag in ("iframe", "object", "embed", "style", "base", "frame", "applet"):
+            self.faults.append(tag)
+        if tag == "script" and given.get("src") != "/static/app.js":
+            self.faults.append(f"script {given}")
+        if tag == "img" and not str(given.get("src")).startswith("/static/"):
+            self.faults.append(f"img {given}")
+        self.faults += [f"{tag} {name}" for name in given if name.startswith("on") or name in ("style", "srcdoc")]
+        for name in ("href", "action", "src"):
+            address = given.get(name)
+            if address is None:
+                continue
+            if address.startswith(("http://", "https://")) and tag == "a":
+                if "noopener" not in str(given.get("rel")):
+                    self.faults.append(f"{tag} {address}")
+            elif not address.startswith(("/", "#")):
+                self.faults.append(f"{tag} {name}={address}")
+            elif name == "href" and tag == "a" and address.startswith("/"):
+                self.links.append(address)
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def read(html: str) -> Reader:
+    reader = Reader()
+    reader.feed(html)
+    reader.close()
+    return reader
+
+
+def test_every_link_leads_to_a_page_in_which_no_note_is_markup(browser: Browser) -> None:
+    seen: set[str] = set()
+    waiting = deque(["/", "/?q=marmalade+script", "/agent?prompt=who+keeps+the+marmalade+ledger%3F"])
+    seen.update(waiting)
+    while waiting and len(seen) < MOST_PAGES:
+        address = waiting.popleft()
+        answer = browser.get(address)
+        assert answer.status_code == 200, f"{address}: {answer.status_code} {answer.text[:300]}"
+        page = read(answer.text)
+        assert page.faults == [], address
+        assert KEY not in answer.text, f"{address} shows a secret"
+        for link in page.links:
+            target = urlsplit(urljoin(address, link))._replace(fragment="").geturl()
+            if target not in seen:
+                seen.add(target)
+                waiting.append(target)
+    assert {urlsplit(each).path for each in seen} == READS.keys(), "some page has no link to it"
+
+
+def test_search_shows_where_why_and_what_was_dropped(browser: Browser) -> None:
+    page = read(browser.get("/?q=PostgreSQL berth plan").text).text
+    assert "MEMORY.md" in page
+    assert "lines 1–" in page
+    for part in ("words", "meaning", "evidence", "decay"):
+        assert part in page
+    assert "considered and dropped" in page
+    assert "hybrid · universal" in page
+
+
+def test_search_of_a_stack_can_be_limited_to_one_memory(browser: Browser) -> None:
+    both = browser.get("/?q=tea over coffee").text
+    assert "ltm/" in both
+    assert "MEMORY.md" in both
+    one = read(browser.get("/?q=tea over coffee&in=memory-lancedb").text)
+    assert not any("memory-core" in link for link in one.links if link.startswith("/browse/item"))
+    assert any("ltm%2F" in link for link in one.links)
+
+
+def test_a_weak_match_is_marked(browser: Browser) -> None:
+    page = read(browser.get("/?q=zylophantic quibberish").text).text
+    assert "weak" in page
+
+
+def test_a_part_is_sent_to_a_script_without_the_frame(browser: Browser) -> None:
+    part = browser.get("/?q=tea", **{"X-Memslot-Part": "tab-1"}).text
+    assert part.startswith('<div id="results"')
+    assert "<nav" not in part
+
+
+def test_the_first_page_with_its_assets_is_small(browser: Browser) -> None:
+    answers = [browser.get(path) for path in ("/", "/static/app.js", "/static/style.css", "/static/icon.svg")]
+    assert sum(len(answer.content) for answer in answers) <= 100 * 1000
+
+
+def test_what_an_agent_gets_is_what_run_prints(browser: Browser) -> None:
+    import json
+
+    from tests.inspected_home import run
+
+    prompt = "what do we use for the berth plan?"
+    told = json.loads(run(browser.server.home, "run", prompt, "--json"))
+    page = read(browser.get(f"/agent?prompt={prompt}").text).text
+    assert told["context"] in page
+    assert told["systemPrompt"] in page
+    for tool in told["tools"]:
+        assert tool["name"] in page
+    assert "tokens in all" in page
+
+
+def test_a_memory_can_be_turned_off_to_see_the_difference(browser: Browser) -> None:
+    page = browser.get("/agent?prompt=what do we use for the berth plan?&without=memory-lancedb").text
+    assert '<span class="removed">-memory_recall' in page
+    assert "Without memory-lancedb" in page
+    still = browser.get("/").text
+    assert "memory-lancedb" in still, "the host of the pages lost the memory"
+
+
+def test_a_group_chat_is_given_less(browser: Browser) -> None:
+    direct = read(browser.get("/agent?prompt=tea or coffee?&chat=direct").text).text
+    group = read(browser.get("/agent?prompt=tea or coffee?&chat=group").text).text
+    assert "I prefer tea over coffee" in direct
+    assert "I prefer tea over coffee" not in group
+
+
+def test_looking_at_what_an_agent_gets_leaves_no_session_and_captures_nothing(browser: Browser) -> None:
+    before = browser.get("/sessions").text.count("/sessions/transcript")
+    items = browser.get("/browse?memory=memory-lancedb").text.count("/browse/item")
+    browser.get("/agent?prompt=Remember that I always prefer the window seat on trains.")
+    assert browser.get("/sessions").text.count("/sessions/transcript") == before
+    assert browser.get("/browse?memory=memory-lancedb").text.count("/browse/item") == items
+
+
+def test_browsing_has_notes_a_time_line_and_a_table(browser: Browser) -> None:
+    notes = read(browser.get("/browse").text).text
+    assert "Days" in notes
+    assert "MEMORY.md" in notes
+    table = read(browser.get("/browse?memory=memory-lancedb").text).text
+    for word in ("category", "importance", "origin", "age", "preference", "harbour-1"):
+        assert word in table
+
+
+def test_a_note_is_rendered_and_shown_as_source_at_a_line(browser: Browser) -> None:
+    rendered = browser.get("/browse/item?memory=memory-core&path=memory/projects.md").text
+    assert "<strong>berth planner</strong>" in rendered
+    source = browser.get("/browse/item?memory=memory-core&path=memory/projects.md&line=3").text
+    assert 'id="L3" class="chosen"' in source
+    assert "**berth planner**" in source
+
+
+def test_a_path_outside_the_memory_is_refused_in_one_sentence(browser: Browser) -> None:
+    for path in ("../memslot.json5", "/etc/passwd", "memory/../../memslot.json5"):
+        answer = browser.get(f"/browse/item?memory=memory-core&path={path}")
+        assert answer.status_code in (400, 404)
+        assert "root:" not in answer.text
+
+
+def test_a_transcript_shows_what_was_recalled_and_captured(browser: Browser) -> None:
+    page = read(browser.get("/sessions/transcript?id=harbour-1").text).text
+    assert "Recalled before this prompt" in page
+    assert "The harbour office closes at six." in page
+    assert "I like short answers with the reason first." in page
+    assert "<b>Noted.</b>" in page
+
+
+def test_the_audit_links_to_the_place(browser: Browser) -> None:
+    page = browser.get("/audit").text
+    assert "duplicate" in page
+    assert "path=memory%2Fchecks.md&amp;line=" in page
+
+
+def test_pictures_draw_growth_and_a_map_with_texts(browser: Browser) -> None:
+    for memory in ("memory-core", "memory-lancedb"):
+        for by in ("source", "age"):
+            page = browser.get(f"/pictures?memory={memory}&by={by}").text
+            assert page.count("<circle") >= 10
+            assert 'class="stroke"' in page
+    assert "We decided to use PostgreSQL" in page
+    assert "Nothing is counted" in page
+
+
+def test_the_doctor_says_what_to_do(browser: Browser) -> None:
+    page = read(browser.get("/settings/doctor").text).text
+    assert "memory-core owns the slot" in page
+    assert "embeddings" in page
+
+
+@pytest.mark.parametrize(
+    "address", ["/browse?memory=nothing", "/browse/history?memory=memory-core", "/settings/plugin?id=x"]
+)
+def test_what_is_not_there_is_said_in_one_sentence(browser: Browser, address: str) -> None:
+    answer = browser.get(address)
+    assert answer.status_code == 400
+    assert 'role="alert"' in answer.text
+    assert "Traceback" not in answer.text
