@@ -74,7 +74,8 @@ class Call:
     def result(self) -> Any:
         """Wait until the budget, counted from the start, is used up; then give the value or raise."""
         left = self._budget - (time.perf_counter() - self.started_at)
-        if not self._done.wait(max(0.0, left)):
+        # Also where the call's own thread was the first to stop waiting: its coroutine may still block the loop.
+        if not self._done.wait(max(0.0, left)) or isinstance(self._error, OutOfTime):
             self._executor.leave_behind(self)
             raise OutOfTime
         if self._error is not None:

@@ -14,6 +14,7 @@ import pytest
 from memslot import AgentStart, HookError, RunInfo, Session, hookimpl
 from memslot.agent.hook_results import READERS
 from memslot.diagnostics import Diagnostics
+from memslot.plugins.executor import OutOfTime, PluginExecutor
 from memslot.plugins.hooks import HookRunner
 
 RUN = RunInfo("hello", Session("main"))
@@ -232,6 +233,22 @@ def test_async_plugin_works_again_after_it_blocked_its_own_loop(bench: Bench, re
     bench.add("moody", before_agent_start, timeout_ms=2000)
     assert bench.start() == []
     assert bench.start() == [("moody", "well again")]
+
+
+def test_loop_is_given_up_even_where_the_calls_own_thread_stops_waiting_first(release: threading.Event) -> None:
+    async def block() -> None:
+        release.wait()
+
+    async def answer() -> str:
+        return "well again"
+
+    executor = PluginExecutor("moody")
+    blocked = executor.start(block, 0.05, "block")
+    while not blocked.is_done:  # its thread has given up; its caller comes late, as on a busy machine
+        time.sleep(0.01)
+    with pytest.raises(OutOfTime):
+        blocked.result()
+    assert executor.start(answer, 30, "answer").result() == "well again"
 
 
 def test_async_implementations_of_one_plugin_share_a_loop(bench: Bench) -> None:
