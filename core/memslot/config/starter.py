@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 _CONFIG = """\
 // memslot's settings. Every key has a default: what is commented out here shows it.
 // "memslot config schema" lists all keys; "memslot config validate" checks this file.
@@ -68,9 +70,14 @@ def starter_memory() -> str:
     return _MEMORY
 
 
-def without_starter(text: str) -> str:
-    """Remove the unchanged boilerplate sentences of `memslot init` from a note."""
-    return "\n".join(line for line in text.split("\n") if line.strip() not in _STARTER_SENTENCES)
+def without_starter(lines: Sequence[str]) -> list[str]:
+    """Blank the untouched sentences of a starter `MEMORY.md`, and its headings where nothing else is left.
+
+    Line numbers stay as they are.
+    """
+    kept = ["" if line.strip() in _STARTER_SENTENCES else line for line in lines]
+    return [""] * len(kept) if all(line.strip() in _STARTER_HEADINGS for line in kept) else kept
 
 
-_STARTER_SENTENCES = frozenset(line for line in _MEMORY.split("\n") if line and not line.startswith("#"))
+_STARTER_HEADINGS = frozenset(line for line in _MEMORY.split("\n") if not line or line.startswith("#"))
+_STARTER_SENTENCES = frozenset(_MEMORY.split("\n")) - _STARTER_HEADINGS

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from memslot import RecalledItem, visible, without_starter
+from memslot import RecalledItem, visible
 
 from memslot_memory_core.session_notes import is_repeated
 
@@ -64,10 +64,9 @@ def recalled_items(hits: Sequence[MemoryHit], told: Sequence[str], max_chars: in
     said = set(told)
     room = max_chars
     for hit in _merge_neighbours(hits, max_chars):
-        text = without_starter(hit.snippet)
-        if is_repeated(text, list(said)):
+        if is_repeated(hit.snippet, list(said)):
             continue
-        lines = [line for line in text.split("\n") if line.strip() and line.strip() not in said]
+        lines = [line for line in hit.snippet.split("\n") if line.strip() and line.strip() not in said]
         source = f"{hit.citation}:"
         kept: list[str] = []
         for line in lines:

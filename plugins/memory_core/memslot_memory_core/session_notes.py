@@ -104,7 +104,7 @@ def _read(workspace: Path, path: str, *, keeps_end: bool) -> _Note | None:
         return None
     if document is None:
         return None
-    text = redact(strip_recalled(without_starter("\n".join(document.lines)))).replace("\0", "")
+    text = redact(strip_recalled("\n".join(without_starter(document.lines)))).replace("\0", "")
     lines = _without_empty_sections([_plain(line) for line in text.split("\n")])
     return _Note(path, tuple(lines), keeps_end) if lines else None
 

@@ -5,7 +5,7 @@ import pyjson5
 from memslot.config.outline import outline
 from memslot.config.paths import Places
 from memslot.config.schema import with_defaults
-from memslot.config.starter import starter_config, starter_memory
+from memslot.config.starter import starter_config, starter_memory, without_starter
 from memslot.plugins.config_loader import load_config
 
 
@@ -38,3 +38,22 @@ def test_every_commented_out_setting_is_valid_too(places: Places) -> None:
 def test_starter_memory_is_markdown_with_a_title() -> None:
     assert starter_memory().startswith("# ")
     assert starter_memory().endswith("\n")
+
+
+def test_untouched_starter_memory_holds_nothing() -> None:
+    lines = starter_memory().split("\n")
+    assert without_starter(lines) == [""] * len(lines)
+
+
+def test_of_a_used_starter_memory_the_headings_stay_where_they_are() -> None:
+    lines = starter_memory().split("\n")
+    lines.insert(lines.index("## Decisions"), "- Ana prefers tea.")
+    kept = without_starter(lines)
+    assert [line for line in kept if line] == [
+        "# Memory",
+        "## Preferences",
+        "- Ana prefers tea.",
+        "## Decisions",
+        "## People and projects",
+    ]
+    assert kept.index("- Ana prefers tea.") == lines.index("- Ana prefers tea.")

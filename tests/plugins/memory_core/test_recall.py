@@ -44,6 +44,7 @@ def workspace(tmp_path: Path) -> Path:
 def host(workspace: Path) -> Iterator[Host]:
     config = {"agents": {"defaults": {"memorySearch": {"provider": "universal"}}}}
     with Host.load(config, home=workspace.parent, env={}) as host:
+        host.memory.refresh()  # type: ignore[union-attr]  # a run waits seconds at most for the first index
         yield host
 
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from memslot import redact_lines
+from memslot import redact_lines, without_starter
 
 from memslot_memory_core.index.file_writer import Piece, PreparedFile
 from memslot_memory_core.index.memory_sources import UNSETTLED, IndexedFile, Unchanged
@@ -34,7 +34,7 @@ def prepare_note(
     if known is not None and known.hash == document.hash:
         return Unchanged(stamp)
     # Redact before chunking: half a secret can't be recognized.
-    chunks = chunk_lines(redact_lines(document.lines), None, **_chunking(settings))
+    chunks = chunk_lines(redact_lines(without_starter(document.lines)), None, **_chunking(settings))
     remarks = [f"{document.replaced} undecodable bytes were replaced"] if document.replaced else []
     if document.truncated:
         remarks.append("too large, only the first 64 MB are indexed")
