@@ -51,7 +51,7 @@ MOST_DROPPED = 20
 """Candidates beyond the results that an explanation names."""
 POINT_CHARS = 160
 _PREFIX = "ltm/"
-STATUS_SECONDS = 5.0
+STATUS_SECONDS = 15.0
 
 
 @dataclass(frozen=True)
@@ -208,7 +208,7 @@ class LanceMemory:
         return removed
 
     def status(self) -> MemoryStatus:
-        """The status; waits a few seconds for a store that hangs, once."""
+        """The status; waits a while for a store that hangs, once. The first call also imports LanceDB."""
         try:
             seen = self._status_flight.call(STATUS_SECONDS, self._inspect)
         except (TimeoutError, StillRunningError):
