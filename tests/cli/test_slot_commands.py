@@ -69,6 +69,23 @@ class Ill:
 def register_memory(ctx):
     return Ill()
 """
+WALL = """
+from memslot import MemoryHit, MemorySearchOutcome, MemoryStatus, hookimpl
+
+class Wall:
+    def search(self, query, *, max_results=None):
+        return MemorySearchOutcome([MemoryHit("wall/1", 0.9, "The harbour opens on Monday.")], mode="words")
+
+    def status(self):
+        return MemoryStatus("wall")
+
+    def close(self):
+        pass
+
+@hookimpl
+def register_memory(ctx):
+    return Wall()
+"""
 
 
 @pytest.fixture
@@ -273,12 +290,50 @@ def test_a_path_that_two_memories_have_needs_to_be_told_apart(both) -> None:
 
 
 def test_what_cannot_be_forgotten_by_command_is_pointed_at(both) -> None:
+    both.add_plugin("wall", WALL)
+    both.ok("config", "set", "plugins.slots.memory", '["wall", "shelf"]')
     both.ok("remember", "The harbour opens on Tuesday.", "--in", "shelf")
     done = typed(both, "1\n", "forget", "when the harbour opens")
-    assert "memory-core cannot forget by command, and has this in MEMORY.md#L1-L3; delete it there" in done.stderr
-    done = both("forget", "harbour", "--in", "memory-core")
+    assert "wall cannot forget by command, and has this in wall/1; delete it there" in done.stderr
+    done = both("forget", "harbour", "--in", "wall")
     assert done.returncode == 1
-    assert "memory-core cannot forget by command" in done.stderr
+    assert "wall cannot forget by command" in done.stderr
+
+
+@pytest.fixture
+def notes(both) -> Any:
+    """A note with a list and a paragraph, in the index."""
+    note = both.home / "workspace" / "MEMORY.md"
+    note.write_text(
+        "# People\n\n- Ada drinks green tea.\n- Bob is\n  allergic to nuts.\n\nThe harbour opens on Monday.\n"
+    )
+    assert both.json("search", "nuts", "--in", "memory-core")["results"]
+    return both
+
+
+def test_of_a_note_only_the_chosen_lines_are_forgotten(notes) -> None:
+    done = typed(notes, "1\n", "forget", "who is allergic to nuts?", "--in", "memory-core")
+    assert done.stdout.startswith(" 1  memory-core  MEMORY.md#L4-L5\n    Bob is allergic to nuts.\n")
+    assert "✓ forgot 1 item" in done.stdout
+    note = notes.home / "workspace" / "MEMORY.md"
+    assert note.read_text() == "# People\n\n- Ada drinks green tea.\n\nThe harbour opens on Monday.\n"
+    found = notes.json("search", "nuts", "--in", "memory-core")["results"]
+    assert not any("nuts" in each["snippet"] for each in found)
+
+
+def test_several_lines_of_a_note_are_forgotten_by_their_addresses(notes) -> None:
+    told = notes.json("forget", "MEMORY.md#L3", "MEMORY.md#L7", "--yes")
+    assert [each["path"] for each in told["forgotten"]] == ["MEMORY.md#L3", "MEMORY.md#L7"]
+    note = notes.home / "workspace" / "MEMORY.md"
+    assert note.read_text() == "# People\n\n- Bob is\n  allergic to nuts.\n"
+
+
+@pytest.mark.parametrize("path", ["MEMORY.md", "MEMORY.md#L2", "MEMORY.md#L7-L9", "MEMORY.md#L9", "../outside.md#L1"])
+def test_what_names_no_lines_of_a_note_forgets_nothing(notes, path: str) -> None:
+    note = notes.home / "workspace" / "MEMORY.md"
+    before = note.read_bytes()
+    assert notes("forget", path, "--yes").returncode == 1
+    assert note.read_bytes() == before
 
 
 # status

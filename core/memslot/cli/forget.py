@@ -6,17 +6,19 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from memslot.cli.output import clean, counted, echo, print_json, say_done, say_error, say_warning
-from memslot.cli.slot import ANSWER_SECONDS, agent_option, check_memory_id, open_memories
+from memslot.cli.slot import ANSWER_SECONDS, agent_option, check_memory_id, open_memories, refresh_all
 from memslot.text import one_line
 
 if TYPE_CHECKING:
     from memslot.host import Host
-    from memslot.memory.contract import Memory
+    from memslot.memory.contract import Memory, MemoryHit
+    from memslot.memory.passages import Passage
 
 CANDIDATES = 10
 _SHOWN_CHARS = 200
@@ -29,6 +31,8 @@ class Item:
     memory_id: str
     path: str
     text: str
+    passage: Passage | None = None
+    """The lines, where the memory keeps texts of many."""
 
     def to_json(self) -> dict[str, Any]:
         return {"memory": self.memory_id, "path": self.path, "text": self.text}
@@ -43,12 +47,14 @@ class Item:
 def command(targets: tuple[str, ...], memory_id: str | None, yes: bool, agent: str | None, as_json: bool) -> None:
     """Show what would be forgotten, ask, and delete it, in every memory that can forget.
 
-    PATH is as `memslot search` prints it. A QUERY is searched for, and you choose from what it finds.
+    PATH is as `memslot search` prints it; of notes, it names the lines. A QUERY is searched for, and you choose from
+    what it finds.
 
     \b
     Examples:
       memslot forget "old phone number"
       memslot forget "old phone number" --json
+      memslot forget memory/2026-03-02.md#L3 --yes
       memslot forget ltm/3f0c6f1e-8f5e-4f0e-9a53-6f5a2f6d8a11 --yes
     """
     with open_memories(agent) as host:
@@ -86,9 +92,10 @@ def command(targets: tuple[str, ...], memory_id: str | None, yes: bool, agent: s
 def _able(host: Host, only: str | None) -> list[str]:
     """Ids of the memories that can forget; raises a ClickException where none can."""
     from memslot.memory.capabilities import CanForget
+    from memslot.memory.passages import CanEdit
 
     asked = [only] if only is not None else list(host.memories.ids)
-    able = [each for each in asked if isinstance(host.memories.get(each), CanForget)]
+    able = [each for each in asked if isinstance(host.memories.get(each), CanForget | CanEdit)]
     if not able:
         raise click.ClickException(
             f"{' and '.join(asked)} cannot forget by command; `memslot search` shows where it is kept: delete it there"
@@ -110,15 +117,30 @@ def _at_path(host: Host, able: Sequence[str], path: str) -> list[Item]:
         memory = host.memories.get(memory_id)
         assert memory is not None
         try:
-            text = call_within(ANSWER_SECONDS, partial(_text_at, memory, path))
+            item = call_within(ANSWER_SECONDS, partial(_item_at, memory_id, memory, path))
         except (MemslotError, ValueError):  # no path of this memory
             continue
         except Exception as error:
             say_warning(f"{memory_id}: {clean(describe_error(error))}")
             continue
-        if text is not None:
-            found.append(Item(memory_id, path, text))
+        if item is not None:
+            found.append(item)
     return found
+
+
+def _item_at(memory_id: str, memory: Memory, path: str) -> Item | None:
+    from memslot.memory.capabilities import CanForget
+    from memslot.memory.passages import CanEdit, passage_at
+
+    if isinstance(memory, CanForget):
+        text = _text_at(memory, path)
+        return None if text is None else Item(memory_id, path, text)
+    passage = passage_at(memory, path) if isinstance(memory, CanEdit) else None
+    return None if passage is None else _passage_item(memory_id, passage)
+
+
+def _passage_item(memory_id: str, passage: Passage) -> Item:
+    return Item(memory_id, passage.address, passage.text, passage)
 
 
 def _text_at(memory: Memory, path: str) -> str | None:
@@ -146,11 +168,29 @@ def _search(host: Host, memory_ids: Sequence[str], query: str) -> list[Item]:
     outcome = host.memories.search(query, only=tuple(memory_ids), max_results=CANDIDATES, seconds=ANSWER_SECONDS)
     for memory_id, problem in outcome.problems.items():
         say_warning(f"{memory_id}: {clean(problem)}")
-    items = {
-        (each.memory_id, each.hit.path): Item(each.memory_id, each.hit.path, each.hit.snippet)
-        for each in reversed(outcome.hits)
-    }
-    return list(reversed(items.values()))
+    items: dict[tuple[str, str], Item] = {}
+    for memory_id, hits in groupby(outcome.hits, key=lambda each: each.memory_id):
+        for item in _items_of(host, memory_id, [each.hit for each in hits], query):
+            items.setdefault((memory_id, item.path), item)
+    return list(items.values())[:CANDIDATES]
+
+
+def _items_of(host: Host, memory_id: str, hits: Sequence[MemoryHit], query: str) -> list[Item]:
+    """What a memory could forget of its own hits."""
+    from memslot.diagnostics import describe_error
+    from memslot.memory.capabilities import CanForget
+    from memslot.memory.passages import CanEdit, passages_of
+    from memslot.threads import call_within
+
+    memory = host.memories.get(memory_id)
+    if isinstance(memory, CanForget) or not isinstance(memory, CanEdit):
+        return [Item(memory_id, hit.path, hit.snippet) for hit in hits]
+    try:
+        passages = call_within(ANSWER_SECONDS, partial(passages_of, memory, hits, query))
+    except Exception as error:
+        say_warning(f"{memory_id}: {clean(describe_error(error))}")
+        return []
+    return [_passage_item(memory_id, passage) for passage in passages]
 
 
 def _say_elsewhere(host: Host, able: Sequence[str], query: str) -> None:
@@ -227,13 +267,29 @@ def _forget(host: Host, items: Sequence[Item]) -> tuple[list[Item], bool]:
     from memslot.errors import MemslotError
 
     forgotten, failed = [], False
-    for item in items:
+    for together in _by_text(items):
+        first = together[0]
         try:
-            if host.memories.forget(item.memory_id, item.path):
-                forgotten.append(item)
+            if first.passage is not None:
+                host.memories.remove(first.memory_id, [each.passage for each in together if each.passage is not None])
+                forgotten.extend(together)
+            elif host.memories.forget(first.memory_id, first.path):
+                forgotten.append(first)
             else:
-                say_warning(f"{item.memory_id} no longer has {clean(item.path)}")
+                say_warning(f"{first.memory_id} no longer has {clean(first.path)}")
         except MemslotError as error:
             failed = True
-            say_error(f"{item.memory_id}: {clean(item.path)} was not forgotten: {clean(str(error))}")
+            places = ", ".join(clean(each.path) for each in together)
+            say_error(f"{first.memory_id}: {places} was not forgotten: {clean(str(error))}")
+    if any(each.passage is not None for each in forgotten):
+        refresh_all(host, None, ANSWER_SECONDS)  # so that the index does not hold it either
     return forgotten, failed
+
+
+def _by_text(items: Sequence[Item]) -> list[list[Item]]:
+    """The items one by one, but lines of the same text together: when some of them go, the others move."""
+    groups: dict[tuple[str, str, bool], list[Item]] = {}
+    for item in items:
+        path = item.path if item.passage is None else item.passage.path
+        groups.setdefault((item.memory_id, path, item.passage is None), []).append(item)
+    return list(groups.values())

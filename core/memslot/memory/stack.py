@@ -13,6 +13,7 @@ from memslot.events import MemoryWritten
 from memslot.memory.answers import read_forgotten, read_outcome, read_receipt, read_status
 from memslot.memory.capabilities import CanForget, CanRemember, MemoryReceipt, capabilities_of
 from memslot.memory.contract import Memory, MemoryHit, MemorySearchOutcome, MemoryStatus, search_memory
+from memslot.memory.passages import CanEdit, Passage, without
 from memslot.plugins.executor import NotStarted, OutOfTime
 from memslot.plugins.hooks import HookRunner, UnusableResult
 
@@ -167,6 +168,13 @@ class MemoryStack:
         memory = self._able(memory_id, CanForget, "forget")
         forgotten: bool = self._write(memory_id, "forget", partial(memory.forget, path), read_forgotten)
         return forgotten
+
+    def remove(self, memory_id: str, passages: Sequence[Passage]) -> None:
+        """Delete passages of one text. Raises a MemslotError if it has changed since they were read."""
+        memory = self._able(memory_id, CanEdit, "forget single lines")
+        path, whole = passages[0].path, passages[0].whole
+        change = partial(memory.update, path, without(whole, passages), expected=whole)
+        self._write(memory_id, "forget", change, read_receipt)
 
     def close(self) -> None:
         """Close all memories concurrently."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 MAX_PARTS = 64
 _MAX_CHARS = 400
@@ -28,18 +29,32 @@ def parts_of(text: str) -> list[str]:
     return parts[:MAX_PARTS] if len(parts) > 1 else []
 
 
+class Block(NamedTuple):
+    """A list item with its continuation lines, a paragraph or a labelled line. Lines count from 1, both included."""
+
+    first_line: int
+    last_line: int
+    text: str
+
+
 def blocks_of(text: str) -> Iterator[str]:
     """Yield list items with their continuation lines, paragraphs and labelled lines; no headings, rules or code."""
+    return (block.text for block in numbered_blocks(text))
+
+
+def numbered_blocks(text: str) -> Iterator[Block]:
+    """Yield the blocks of a text with their lines."""
     block: list[str] = []
     in_code = in_item = False
-    for line in text.split("\n"):
+    number = 0
+    for number, line in enumerate(text.split("\n"), 1):
         stripped = line.strip()
         if _FENCE.match(stripped):
             in_code = not in_code
             stripped = ""
         if in_code or not stripped or _HEADING.match(stripped) or _RULE.match(stripped):
             if block:
-                yield " ".join(block)
+                yield _block(block, number - 1)
             block, in_item = [], False
             continue
         marker = _MARKER.match(stripped)
@@ -47,11 +62,15 @@ def blocks_of(text: str) -> Iterator[str]:
         begins = (in_item and stripped[0].isupper()) or _begins(stripped)
         in_item = marker is not None or (in_item and _continues(line))
         if block and (marker or begins or block[-1].endswith(_ENDS_SENTENCE)) and not _continues(line):
-            yield " ".join(block)
+            yield _block(block, number - 1)
             block = []
         block.append(stripped[marker.end() :] if marker else stripped)
     if block:
-        yield " ".join(block)
+        yield _block(block, number)
+
+
+def _block(lines: list[str], last: int) -> Block:
+    return Block(last - len(lines) + 1, last, " ".join(lines))
 
 
 def _begins(line: str) -> bool:
