@@ -11,7 +11,7 @@ TOOLS := "anthropic>=2.10" "build>=1.2" "coverage>=7.10" "hatchling>=1.27" "hugg
 help:
 	@echo "make demo        set up, then show a host with a memory in its slot"
 	@echo "make test        set up, then run the tests: 8.5 minutes on two cores"
-	@echo "make test-slow   the long ones (kill rounds, installs, benchmarks), and the fast ones on other Pythons"
+	@echo "make test-slow   the long ones (kill rounds, installs, a browser, real clients), and the fast ones on other Pythons"
 	@echo "make test-clients the real coding agents from npm, with memslot beside them: under eight minutes"
 	@echo "make test-browser the inspector in Chromium, which it installs on Debian"
 	@echo "make test-local  the tests that need llama.cpp compiled"
@@ -51,7 +51,7 @@ test: $(VENV)/.ready-dev
 # Twenty kills in `make test`, three hundred here.
 KILL_ROUNDS := tests/faults/test_index_kill.py tests/faults/test_lancedb_kill.py tests/faults/test_sessions.py
 
-test-slow: $(VENV)/.ready-dev test-pythons
+test-slow: $(VENV)/.ready-dev test-browser test-clients test-pythons
 	$(BIN)/python -m pytest $(PARALLEL) -m "(slow or install) and not clients and not browser"
 	MEMSLOT_FAULT_ROUNDS=300 $(BIN)/python -m pytest $(PARALLEL) --timeout 3600 -m "not slow" $(KILL_ROUNDS)
 
