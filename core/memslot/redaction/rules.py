@@ -79,7 +79,7 @@ RULES = (
     Rule("npm", ("npm_",), f"{_WORD}{{24,}}"),
     Rule("pypi", ("pypi-",), f"{_URL}{{32,}}"),
     Rule("package hosts", ("rubygems_", "CLOJARS_", "clojars_"), f"{_WORD}{{32,}}"),
-    Rule("crates.io", ("cio",), f"{_WORD}{{32}}"),
+    Rule("cargo", ("cio",), f"{_WORD}{{32}}"),
     Rule("nuget", ("oy2",), "[a-z0-9]{43}"),
     Rule("linear", ("lin_api_", "lin_oauth_"), f"{_WORD}{{20,}}"),
     Rule("notion", ("ntn_", "secret_"), f"{_WORD}{{30,}}"),

@@ -383,7 +383,7 @@ NAMED: list[tuple[str, str]] = [
     ("PrivateKey = {}=", made(43, B64)),
     ("private_key: 0x{}", made(64, HEX)),
     ('"auth": "{}"', base64.b64encode(b"ana:hunter2222x").decode()),
-    ("//registry.npmjs.org/:_authToken={}", made(36, LOWER + "-")),
+    ("//registry.acme.example/:_authToken={}", made(36, LOWER + "-")),
     ("//npm.example.org/:_password={}", base64.b64encode(b"hunter2222").decode()),
     ("webhook_secret: {}", made(32, HEX)),
     ("credentials: {}", made(24)),
