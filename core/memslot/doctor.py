@@ -30,7 +30,7 @@ PROVIDER_FORMAT = "embedding-provider"
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at. `action` is the next step, where there is one."""
+    """The result of one check. `action` is the next step, if there is one."""
 
     level: Level
     about: str
@@ -39,13 +39,13 @@ class Finding:
 
 
 def examine() -> list[Finding]:
-    """Everything: places, config, plugins, memory, embeddings."""
+    """Check everything: folders, config, plugins, memory, embeddings."""
     places = Places.from_env()
     return _once([*_examine_home(places), *_examine_host(places, plugins_only=False)])
 
 
 def examine_plugins() -> list[Finding]:
-    """Only the plugins."""
+    """Check the plugins only."""
     return _once(_examine_host(Places.from_env(), plugins_only=True))
 
 
@@ -68,7 +68,7 @@ def _examine_home(places: Places) -> Iterator[Finding]:
 
 
 def _examine_host(places: Places, *, plugins_only: bool) -> Iterator[Finding]:
-    """One fault must not hide the others: what is wrong in the config is told, taken out, and the rest is loaded."""
+    """Report and remove what is invalid in the config, then load the rest, so that one mistake hides no other."""
     try:
         layers, warnings = read_layers(places)
     except ConfigError as error:  # no file that could be read in part
@@ -114,7 +114,7 @@ def _examine_plugins(host: Host, loaded: LoadedConfig, cures: Cures) -> Iterator
             badly_set.add(plugin.id)
             for problem in loaded.entry_problems.get(plugin.id) or setting_problems(plugin, loaded):
                 yield Finding("problem", f"plugin {plugin.id}", str(problem), cures.of(problem))
-    # The last first: taking one of plugins.load.paths out moves the others.
+    # Last first: removing an item of plugins.load.paths shifts the later ones.
     for event in reversed(list(host.diagnostics)):
         if event.stage == "activation" and event.plugin in badly_set:
             continue
@@ -136,7 +136,7 @@ def _examine_config(host: Host, loaded: LoadedConfig, warnings: Sequence[str], c
         key = f"plugins.entries.{unknown}"
         yield Finding("warning", "config", f"{key} is set, but no such plugin is installed", cures.unset(key))
     for key, names in (("allow", host.config.plugins.allow), ("deny", host.config.plugins.deny)):
-        # The last first: taking one out moves the others.
+        # Last first: removing one shifts the later ones.
         for index, name in reversed(list(enumerate(names))):
             if name not in installed:
                 message = f'plugins.{key} names "{name}", which is not installed'
@@ -150,7 +150,7 @@ def _examine_config(host: Host, loaded: LoadedConfig, warnings: Sequence[str], c
 
 
 def _unread_keys(loaded: LoadedConfig) -> Iterator[str]:
-    """Keys in sections that no installed plugin describes: most likely those of one that was removed."""
+    """Return keys in sections that no installed plugin describes, probably left over from a removed one."""
     schema, described = loaded.schema, loaded.catalog.sections()
     for place in [place for name in SECTIONS if name not in described for place in section_places(loaded.tree, name)]:
         written = lookup(loaded.tree, place)
@@ -161,7 +161,7 @@ def _unread_keys(loaded: LoadedConfig) -> Iterator[str]:
 
 
 def _examine_memory(host: Host, loaded: LoadedConfig, cures: Cures) -> Iterator[Finding]:
-    """The memory and its embedder, which both know of a provider that fails: it is told once."""
+    """Check the memory and its embedder. Both notice a failing provider: report it once."""
     providers = list(_examine_provider_names(host, loaded.tree, cures))
     selection = host.select_embedder()
     yield from _examine_slot(host, selection)
@@ -172,13 +172,13 @@ def _examine_memory(host: Host, loaded: LoadedConfig, cures: Cures) -> Iterator[
 
 def _examine_spool(host: Host) -> Iterator[Finding]:
     if given_up := host.undelivered_runs():
-        message = f"{len(given_up)} finished run(s) could not be taken into memory: {given_up[-1]}"
-        yield Finding("warning", "spool", message, f"read and then delete what is in {given_up[-1].parent}")
+        message = f"{len(given_up)} finished run(s) could not be delivered to plugins: {given_up[-1]}"
+        yield Finding("warning", "spool", message, f"review the files in {given_up[-1].parent}, then delete them")
 
 
 def _examine_slot(host: Host, selection: Selection) -> Iterator[Finding]:
     members = members_of(host.config.plugins.slots.memory)
-    if not members:  # somebody who turned memory off knows that it is off
+    if not members:  # whoever turned memory off knows
         if host.activation.slot("memory").error is None:
             yield Finding("ok", "memory", "turned off by plugins.slots.memory")
         return
@@ -197,14 +197,14 @@ def _examine_slot(host: Host, selection: Selection) -> Iterator[Finding]:
             yield Finding("problem", "memory", f"{plugin_id}: {message}", action or None)
         if status.is_healthy:
             counts = ", ".join(f"{name}: {number}" for name, number in status.counts.items())
-            place = "owns the slot" if plugin_id == host.memory_owner else f"stands beside {host.memory_owner}"
+            place = "owns the slot" if plugin_id == host.memory_owner else f"runs beside {host.memory_owner}"
             yield Finding("ok", "memory", f"{plugin_id} {place}" + (f" ({counts})" if counts else ""))
 
 
 def _examine_absent(host: Host, plugin_id: str, message: str) -> Iterator[Finding]:
-    """A memory that the slot names and that is not there."""
+    """Report memories that the slot names but that don't run."""
     decision = next((d for d in host.activation.decisions if d.plugin.id == plugin_id), None)
-    if decision is None or decision.code not in ("bad-config", "broken"):  # those are told with the plugins
+    if decision is None or decision.code not in ("bad-config", "broken"):  # those are reported with the plugins
         is_beside = len(members_of(host.config.plugins.slots.memory)) > 1
         action = _way_to_run(decision, is_beside=is_beside) if decision else "memslot plugins list"
         yield Finding("problem", "memory", message, action)
@@ -221,15 +221,15 @@ def _way_to_run(decision: Decision, *, is_beside: bool = False) -> str:
 
 
 def _examine_provider_names(host: Host, tree: Any, cures: Cures) -> Iterator[Finding]:
-    """Every provider that the config names, for any agent, is one that some running plugin brings."""
+    """Check that every provider the config names, for any agent, is registered by a running plugin."""
     owners = {name: d for d in reversed(host.activation.decisions) for name in d.plugin.providers}
     known = {"auto", NO_OWNER, *owners, *(spec.id for spec in host.embedding_providers.specs)}
     for key, name in _provider_names(host, tree):
         if name in REPLACED and name not in known:
-            message = f'{key} is "{name}", which is gone; {REPLACED[name]} is used instead'
+            message = f'{key} is "{name}", which was removed; {REPLACED[name]} is used instead'
             yield Finding("warning", "embeddings", message, cures.put(key, REPLACED[name]))
         elif name not in known:
-            message = f'{key} is "{name}", which no plugin brings; there are: {", ".join(sorted(known))}'
+            message = f'{key} is "{name}", which no plugin provides; available providers: {", ".join(sorted(known))}'
             yield Finding("problem", "embeddings", message, cures.correct(key, name, known))
         elif name in owners and not owners[name].runs:
             plugin_id, reason = owners[name].plugin.id, owners[name].reason
@@ -238,7 +238,7 @@ def _examine_provider_names(host: Host, tree: Any, cures: Cures) -> Iterator[Fin
 
 
 def _provider_names(host: Host, tree: Any) -> Iterator[tuple[str, str]]:
-    """Each provider that the config names outright, with its key; a plugin's setting is one by its `format`."""
+    """Yield each provider that the config names, with its key; plugins mark such settings by their `format`."""
     places = section_places(tree, "memorySearch")
     paths: list[KeyPath] = [(*place, name) for place in places for name in ("provider", "fallback")]
     for plugin in host.activation.running:
@@ -273,5 +273,5 @@ def _examine_embeddings(selection: Selection, cures: Cures) -> Iterator[Finding]
     elif selection.requested == "auto":
         yield Finding("warning", "embeddings", message)
     else:
-        action = f"do what it asks for, or: {cures.put('agents.defaults.memorySearch.provider', 'auto')}"
+        action = f"provide what is missing, or: {cures.put('agents.defaults.memorySearch.provider', 'auto')}"
         yield Finding("problem", "embeddings", message, action)

@@ -75,7 +75,7 @@ def _make_file(path: Path, text: str, made: list[str]) -> None:
     try:
         with note_lock(path):
             write_file(path, text, overwrite=False)
-    except FileExistsError:  # somebody was faster
+    except FileExistsError:  # another process was faster
         return
     except MemslotError as error:
         raise click.ClickException(str(error)) from None

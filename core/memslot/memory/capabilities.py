@@ -89,7 +89,7 @@ class MemoryVersion:
 
 @dataclass(frozen=True)
 class MemoryFinding:
-    """Something in the memory that a person should look at, such as a duplicate or a secret."""
+    """Something in the memory that the user should look at, such as a duplicate or a secret."""
 
     kind: str
     path: str
@@ -150,9 +150,9 @@ class CanForget(Protocol):
 @runtime_checkable
 class CanUpdate(Protocol):
     def update(self, path: str, text: str, *, expected: str | None = None) -> MemoryReceipt:
-        """Replace an item's text by a person's own; on disk when this returns. Raises a MemslotError if that failed.
+        """Replace an item's text with the user's; on disk when this returns. Raises a MemslotError if that failed.
 
-        `expected` is the text that the person saw, as `read` gave it: the update is refused if it has changed since.
+        `expected` is the text that the user saw, as `read` returned it: the update is refused if it has changed since.
         Secrets that `read` redacts stay as they are in lines that were not edited.
         """
 
