@@ -56,7 +56,7 @@ def make_tools(
     find_elsewhere: Callable[[str, Session], Kept | None] = lambda text, session: None,
     tell_written: Callable[[MemoryRecord, Session], None] = lambda kept, session: None,
 ) -> list[Tool]:
-    """The tools of one agent. `find_elsewhere` says whether another memory keeps a text already."""
+    """The tools of one agent. `find_elsewhere` says whether another memory already has a text."""
 
     def recall(args: RecallArguments) -> Any:
         recalled = memory.searcher.find(args.query, args.limit)
