@@ -19,14 +19,14 @@ NOTE_FOLDER = "memory"
 
 @dataclass(frozen=True)
 class TheirAgent:
-    """An agent of theirs; the folders are None where there are none."""
+    """An agent of OpenClaw's; folders that don't exist are None."""
 
     id: str
     is_default: bool
     workspace: Path | None
     sessions: Path | None
     place: int | None = None
-    """Where it stands in `agents.list`, if it does."""
+    """Its position in `agents.list`, if it has one."""
     entry: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
@@ -72,7 +72,7 @@ def _has_notes(folder: Path) -> bool:
 
 
 def expand_home(text: str) -> Path:
-    """`~` and `~name` replaced; a name nobody has is left as it was written."""
+    """Expand `~` and `~name`; an unknown name is left as written."""
     try:
         return Path(text).expanduser()
     except RuntimeError:
@@ -113,7 +113,7 @@ def _agents(root: Path, tree: Mapping[str, Any]) -> tuple[TheirAgent, ...]:
 
 
 def _workspace(root: Path, tree: Mapping[str, Any], entry: Mapping[str, Any], is_default: bool) -> Path | None:
-    """The first of the places where versions of the program keep an agent's notes that is there."""
+    """The first existing folder among those where versions of the program keep an agent's notes."""
     own, shared = entry.get("workspace"), section(tree, "agents", "defaults").get("workspace")
     if isinstance(own, str) and own.strip():
         candidates = [_located(root, own)]
@@ -127,7 +127,7 @@ def _workspace(root: Path, tree: Mapping[str, Any], entry: Mapping[str, Any], is
 
 
 def _located(root: Path, written: str) -> Path:
-    """A folder of their config; in a copy of a home, what lay in the home is looked for in the copy."""
+    """Resolve a folder in their config; in a copy of a home, paths inside the home lead into the copy."""
     folder = expand_home(written.strip())
     folder = folder if folder.is_absolute() else root / folder
     usual = expand_home("~/.openclaw")

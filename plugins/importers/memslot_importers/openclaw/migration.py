@@ -19,7 +19,7 @@ from memslot_importers.openclaw.settings import Setting, their_settings
 
 @dataclass
 class AgentImport:
-    """One agent: where its notes came from, where they went, and what became of each file."""
+    """One agent: where its notes came from, where they went, and each file's outcome."""
 
     id: str
     origin: str | None
@@ -78,7 +78,7 @@ class OpenClawImport:
 def import_openclaw(path: Path, places: Places, *, dry_run: bool = False) -> OpenClawImport:
     """Copy what is not here yet and set what is not set yet; nothing of ours is changed or overwritten.
 
-    Raises a MemslotError where there is nothing to import, or a config that cannot be read.
+    Raises a MemslotError if there is nothing to import, or the config cannot be read.
     """
     home = read_openclaw(path)
     done = OpenClawImport(home.root, places.config_file, dry_run, unlisted=home.unlisted)
@@ -98,7 +98,7 @@ def import_openclaw(path: Path, places: Places, *, dry_run: bool = False) -> Ope
 
 
 def _write_settings(plan: Plan, ours: ConfigFile) -> None:
-    """Write them one by one, as `memslot config set` does; one that is refused stops no other."""
+    """Write them one by one, as `memslot config set` does; a refused one does not stop the others."""
     for number, setting in enumerate(plan.settings):
         if setting.state != "set":
             continue
@@ -126,7 +126,7 @@ def _copy_agent(
         return done
     real, target = agent.workspace.resolve(), workspace.resolve()
     if used.get(target) == real:
-        return done  # of agents that share a workspace, the first one's turn was all their turns
+        return done  # agents that share a workspace are done with the first of them
     if used.setdefault(target, real) != real:
         done.problem = (
             f"its notes were not copied: {workspace} is another agent's workspace, too; "

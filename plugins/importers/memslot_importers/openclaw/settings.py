@@ -25,7 +25,7 @@ _AGENT_KEYS = ("id", "default", "workspace", "memorySearch")
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting of theirs, by the key it has in both configs, and what becomes of it.
+    """A setting of theirs, by the key it has in both configs, and its outcome.
 
     `set`, `same` (ours says so already), `kept` (ours says otherwise and wins), `secret` or `left-out`.
     """
@@ -50,7 +50,7 @@ class Setting:
 
 
 def their_settings(home: TheirHome, env: Mapping[str, str], plugins: Collection[str]) -> list[Setting]:
-    """All settings of theirs, one for each value; of what is not about memory, one for each section.
+    """All their settings, one per value; for what is not about memory, one per section.
 
     Keys of agents are those of their own list. `plugins` are the ids of the plugins that are installed here.
     """
@@ -114,14 +114,14 @@ def _leaves(path: KeyPath, value: Any) -> Iterator[Setting]:
 
 
 def _variable_of(value: Any) -> str | None:
-    """The name in their other way to say `${NAME}`: an object that names an environment variable."""
+    """The variable in their other form of `${NAME}`: an object that names an environment variable."""
     if isinstance(value, Mapping) and value.get("source") == "env" and isinstance(value.get("id"), str):
         return str(value["id"])
     return None
 
 
 def _judged(setting: Setting, home: TheirHome, env: Mapping[str, str]) -> Setting:
-    """The setting with its paths made ours, or the reason why it cannot be taken over."""
+    """The setting with its paths converted, or the reason why it cannot be imported."""
     if setting.state != "set":
         return setting
     if (name := _variable_of(setting.value)) is not None:
@@ -152,7 +152,7 @@ def _variables(value: Any) -> list[str]:
 
 
 def _advice(setting: Setting, tree: Mapping[str, Any]) -> str:
-    """How to give a secret to this program without writing it into its config."""
+    """How to give memslot a secret without writing it into the config."""
     last = str(setting.key[-1])
     if last.lower().replace("_", "") == "apikey":
         around: Any = tree
@@ -184,7 +184,7 @@ def _base(key: KeyPath, home: TheirHome) -> Path:
 
 
 def _absolute(entry: Any, base: Path) -> Any:
-    """A path that means the same from anywhere: relative ones were meant from their workspace."""
+    """An absolute path: relative ones were relative to their workspace."""
     if isinstance(entry, str) and entry:
         written = expand_home(entry)
         if written.is_absolute() or entry.startswith(("~", "$")):
@@ -203,7 +203,7 @@ def _is_inside(value: str, root: Path) -> bool:
 
 
 def described(setting: Setting) -> str:
-    """A setting's value for a person, short and without secrets."""
+    """A setting's value for display, short and without secrets."""
     if isinstance(setting.value, dict | list):
         return "a list" if isinstance(setting.value, list) else "an object"
     return one_line(json.dumps(ConfigFile.masked(setting.value, setting.key), ensure_ascii=False, default=str), 60)
