@@ -9,7 +9,7 @@ def main() -> None:
     import os
     import sys
 
-    # Threads of OpenBLAS spin while they wait, which doubles the processor time of a search; our products are small.
+    # Threads of OpenBLAS spin while they wait, which doubles the CPU time of a search; our products are small.
     if "OMP_NUM_THREADS" not in os.environ:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when numpy is imported
 

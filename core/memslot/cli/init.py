@@ -47,7 +47,7 @@ def command(as_json: bool) -> None:
         )
         return
     for path in made:
-        say_done(f"made {path}")
+        say_done(f"created {path}")
     if not made:
         click.echo("Already set up; nothing changed.")
     click.echo('Next: memslot run "what do you know about me?"')
