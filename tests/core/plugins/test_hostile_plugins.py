@@ -45,7 +45,7 @@ def lines(host, plugin_id: str) -> list[str]:
             "@hookimpl\ndef register_tools(ctx):\n while True: yield Tool('t', 'x', {}, print)",
             "register_tools: returned more than 100 items; all were ignored",
         ),
-        ("@hookimpl\ndef register_tools(ctx): return [Tool('a b', 'x', {}, print)]", "a tool's name is 1 to 64"),
+        ("@hookimpl\ndef register_tools(ctx): return [Tool('a b', 'x', {}, print)]", "a tool's name must be 1 to 64"),
         (
             "@hookimpl\ndef register_tools(ctx): return [Tool('bad', 'x', {'type': 'objekt'}, print)]",
             "schema must have type object",
