@@ -17,7 +17,7 @@ from memslot.embeddings.pieces import Assembly, Piece, batches, split
 from memslot.embeddings.requests import Requests
 from memslot.embeddings.retries import RetryPolicy
 from memslot.embeddings.vectors import is_zero
-from memslot.embeddings.workers import work_off
+from memslot.embeddings.workers import run_jobs
 from memslot.errors import EmbeddingCancelledError
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class EmbeddingPipeline:
 
         assembly = Assembly(pieces)
         try:
-            for batch, made in work_off(self._batches(pieces), embed, workers=self._concurrency, stop=stop):
+            for batch, made in run_jobs(self._batches(pieces), embed, workers=self._concurrency, stop=stop):
                 complete = dict(assembly.add(batch, made))
                 for number, row in complete.items():
                     rows[number] = row

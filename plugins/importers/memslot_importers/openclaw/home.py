@@ -18,7 +18,7 @@ NOTE_FOLDER = "memory"
 
 
 @dataclass(frozen=True)
-class TheirAgent:
+class OpenClawAgent:
     """An agent of OpenClaw's; folders that don't exist are None."""
 
     id: str
@@ -31,23 +31,23 @@ class TheirAgent:
 
 
 @dataclass(frozen=True)
-class TheirHome:
+class OpenClawHome:
     """What was found at a path: a whole home, or (`is_workspace`) a folder with notes only."""
 
     root: Path
     config_file: Path | None
     tree: Mapping[str, Any] = field(repr=False)
-    agents: tuple[TheirAgent, ...] = ()
+    agents: tuple[OpenClawAgent, ...] = ()
     unlisted: tuple[str, ...] = ()
     """Agents that have transcripts and are not in the config any more."""
     is_workspace: bool = False
 
     @property
-    def default_agent(self) -> TheirAgent:
+    def default_agent(self) -> OpenClawAgent:
         return next(agent for agent in self.agents if agent.is_default)
 
 
-def read_openclaw(path: Path) -> TheirHome:
+def read_openclaw(path: Path) -> OpenClawHome:
     """Look at an OpenClaw home, its config file, or a workspace; raises a MemslotError for anything else."""
     if path.is_file() and path.name in CONFIG_NAMES:
         path = path.parent
@@ -60,11 +60,11 @@ def read_openclaw(path: Path) -> TheirHome:
                 f"{path} is neither an OpenClaw home (it has no openclaw.json) nor a workspace "
                 "(it has no MEMORY.md, USER.md or memory folder); name another folder"
             )
-        only = TheirAgent(DEFAULT_AGENT, True, path, None)
-        return TheirHome(path, None, {}, (only,), is_workspace=True)
+        only = OpenClawAgent(DEFAULT_AGENT, True, path, None)
+        return OpenClawHome(path, None, {}, (only,), is_workspace=True)
     tree = ConfigFile.read_tree(config_file) if config_file else {}
     agents = _agents(path, tree)
-    return TheirHome(path, config_file, tree, agents, _unlisted(path, agents))
+    return OpenClawHome(path, config_file, tree, agents, _unlisted(path, agents))
 
 
 def _has_notes(folder: Path) -> bool:
@@ -95,12 +95,12 @@ def agent_entries(tree: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [{**entry, "id": name} for name, entry in named.items() if isinstance(entry, Mapping)]
 
 
-def _agents(root: Path, tree: Mapping[str, Any]) -> tuple[TheirAgent, ...]:
+def _agents(root: Path, tree: Mapping[str, Any]) -> tuple[OpenClawAgent, ...]:
     entries = agent_entries(tree) or [{"id": DEFAULT_AGENT}]
     default = next((number for number, entry in enumerate(entries) if entry.get("default") is True), 0)
     is_listed = bool(agent_entries(tree))
     return tuple(
-        TheirAgent(
+        OpenClawAgent(
             id=entry["id"],
             is_default=number == default,
             workspace=_workspace(root, tree, entry, number == default),
@@ -147,7 +147,7 @@ def _is_plain(name: str) -> bool:
     return name not in ("", ".", "..") and "/" not in name and os.sep not in name and "\0" not in name
 
 
-def _unlisted(root: Path, agents: tuple[TheirAgent, ...]) -> tuple[str, ...]:
+def _unlisted(root: Path, agents: tuple[OpenClawAgent, ...]) -> tuple[str, ...]:
     known = {agent.id.lower() for agent in agents}
     try:
         folders = sorted(folder for folder in (root / "agents").iterdir() if (folder / "sessions").is_dir())

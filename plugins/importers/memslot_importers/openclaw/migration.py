@@ -12,9 +12,9 @@ from typing import Any
 from memslot import Config, ConfigError, ConfigFile, Places, starter_memory
 
 from memslot_importers.openclaw.copies import Copied, copy_notes, copy_transcripts
-from memslot_importers.openclaw.home import NOTE_FOLDER, NOTE_NAMES, TheirAgent, TheirHome, read_openclaw
+from memslot_importers.openclaw.home import NOTE_FOLDER, NOTE_NAMES, OpenClawAgent, OpenClawHome, read_openclaw
 from memslot_importers.openclaw.plan import Plan, plan_settings
-from memslot_importers.openclaw.settings import Setting, their_settings
+from memslot_importers.openclaw.settings import Setting, openclaw_settings
 
 
 @dataclass
@@ -86,7 +86,7 @@ def import_openclaw(path: Path, places: Places, *, dry_run: bool = False) -> Ope
     config = ours.load()
     ids: Mapping[str, str] = {home.default_agent.id: config.default_agent_id()}
     if not home.is_workspace:
-        plan = plan_settings(home, their_settings(home, os.environ, ours.plugins()), ours)
+        plan = plan_settings(home, openclaw_settings(home, os.environ, ours.plugins()), ours)
         done.settings, ids = plan.settings, plan.agents
         if dry_run:
             config = ours.preview(plan.changes)
@@ -108,7 +108,9 @@ def _write_settings(plan: Plan, ours: ConfigFile) -> None:
             plan.settings[number] = setting.leave_out(" ".join(str(error).split()))
 
 
-def _copy_agents(home: TheirHome, ids: Mapping[str, str], config: Config, places: Places, done: OpenClawImport) -> None:
+def _copy_agents(
+    home: OpenClawHome, ids: Mapping[str, str], config: Config, places: Places, done: OpenClawImport
+) -> None:
     used: dict[Path, Path] = {}
     for agent in sorted(home.agents, key=lambda agent: not agent.is_default):
         if agent.id in ids:
@@ -116,7 +118,7 @@ def _copy_agents(home: TheirHome, ids: Mapping[str, str], config: Config, places
 
 
 def _copy_agent(
-    agent: TheirAgent, our_id: str, config: Config, places: Places, used: dict[Path, Path], dry_run: bool
+    agent: OpenClawAgent, our_id: str, config: Config, places: Places, used: dict[Path, Path], dry_run: bool
 ) -> AgentImport:
     workspace = config.workspace(our_id, places)
     done = AgentImport(our_id, str(agent.workspace) if agent.workspace else None, str(workspace))

@@ -10,7 +10,7 @@ from typing import Any
 
 from memslot import ConfigFile
 
-from memslot_importers.openclaw.home import DEFAULT_AGENT, TheirAgent, TheirHome
+from memslot_importers.openclaw.home import DEFAULT_AGENT, OpenClawAgent, OpenClawHome
 from memslot_importers.openclaw.settings import DEFAULTS, KeyPath, Setting
 
 AGENT_LIST = ("agents", "list")
@@ -33,7 +33,7 @@ class Plan:
 
 
 def plan_settings(
-    home: TheirHome,
+    home: OpenClawHome,
     settings: Sequence[Setting],
     ours: ConfigFile,
 ) -> Plan:
@@ -58,7 +58,9 @@ def plan_settings(
     return plan
 
 
-def _places_of_agents(home: TheirHome, usable: Sequence[TheirAgent], ours: ConfigFile, plan: Plan) -> dict[Any, int]:
+def _places_of_agents(
+    home: OpenClawHome, usable: Sequence[OpenClawAgent], ours: ConfigFile, plan: Plan
+) -> dict[Any, int]:
     """Each agent's index in our list, by its index in theirs; unknown agents are appended."""
     listed = ours.get(AGENT_LIST)
     our_ids = [str(entry.get("id")) for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
@@ -90,7 +92,7 @@ def _places_of_agents(home: TheirHome, usable: Sequence[TheirAgent], ours: Confi
 
 
 def _share_workspaces(
-    usable: Sequence[TheirAgent], plan: Plan, places: Mapping[Any, int], roots: dict[Path, str]
+    usable: Sequence[OpenClawAgent], plan: Plan, places: Mapping[Any, int], roots: dict[Path, str]
 ) -> None:
     """Agents that share a folder there share one here."""
     for agent in sorted(usable, key=lambda agent: not agent.is_default):
@@ -132,7 +134,7 @@ def _is_blocked(ours: ConfigFile, key: KeyPath) -> bool:
     return any(each is not _MISSING and not isinstance(each, dict | list) for each in around)
 
 
-def _checked(home: TheirHome, settings: Sequence[Setting], ours: ConfigFile) -> list[Setting]:
+def _checked(home: OpenClawHome, settings: Sequence[Setting], ours: ConfigFile) -> list[Setting]:
     """The settings, without those that our own model or a plugin's schema refuses."""
     checked = list(settings)
     agents = [{"id": f"agent-{number}"} for number in range(len(home.agents))]

@@ -12,7 +12,7 @@ from typing import Any
 
 from memslot import ConfigFile, install_command, one_line
 
-from memslot_importers.openclaw.home import TheirHome, expand_home, section
+from memslot_importers.openclaw.home import OpenClawHome, expand_home, section
 
 KeyPath = tuple[str | int, ...]
 
@@ -49,7 +49,7 @@ class Setting:
         return replace(self, state=state, reason=reason)
 
 
-def their_settings(home: TheirHome, env: Mapping[str, str], plugins: Collection[str]) -> list[Setting]:
+def openclaw_settings(home: OpenClawHome, env: Mapping[str, str], plugins: Collection[str]) -> list[Setting]:
     """All their settings, one per value; for what is not about memory, one per section.
 
     Keys of agents are those of their own list. `plugins` are the ids of the plugins that are installed here.
@@ -57,7 +57,7 @@ def their_settings(home: TheirHome, env: Mapping[str, str], plugins: Collection[
     return [_judged(setting, home, env) for setting in _settings(home, plugins)]
 
 
-def _settings(home: TheirHome, plugins: Collection[str]) -> Iterator[Setting]:
+def _settings(home: OpenClawHome, plugins: Collection[str]) -> Iterator[Setting]:
     tree = home.tree
     for key, value in tree.items():
         if key not in ("agents", "memory", "plugins"):
@@ -120,7 +120,7 @@ def _variable_of(value: Any) -> str | None:
     return None
 
 
-def _judged(setting: Setting, home: TheirHome, env: Mapping[str, str]) -> Setting:
+def _judged(setting: Setting, home: OpenClawHome, env: Mapping[str, str]) -> Setting:
     """The setting with its paths converted, or the reason why it cannot be imported."""
     if setting.state != "set":
         return setting
@@ -175,7 +175,7 @@ def _advice(setting: Setting, tree: Mapping[str, Any]) -> str:
     )
 
 
-def _base(key: KeyPath, home: TheirHome) -> Path:
+def _base(key: KeyPath, home: OpenClawHome) -> Path:
     """The workspace that relative paths of a setting start from."""
     agent = home.default_agent
     if key[:2] == ("agents", "list"):
