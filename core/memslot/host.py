@@ -316,7 +316,7 @@ class Host:
         prompt_mode: PromptMode = "full",
         recall_seconds: float | None = None,
     ) -> AgentRun:
-        """Begin a run: plugins may add context before the prompt, and are told when it ends.
+        """Begin a run: plugins may add context before the prompt, and are called when it ends.
 
         `session` is the conversation it belongs to; without one, the run is a conversation of its own.
         `recall_seconds` limits the time plugins have before the prompt.

@@ -193,7 +193,7 @@ class CanMap(Protocol):
     """A memory that can provide vectors of its contents, to draw a map."""
 
     def points(self, *, limit: int = 500) -> Sequence[MemoryPoint]:
-        """An even sample of what is remembered, with vectors of one length; empty where there are none."""
+        """An even sample of the memory, with vectors of one length; empty if there are none."""
 
 
 @runtime_checkable

@@ -50,7 +50,7 @@ class ConfigFile:
         self._places = places
         raw = read_config_file(places.config_file)
         self._written: Mapping[str, Any] = raw.tree if raw else {}
-        # In a config that `init` wrote and nobody changed, no setting is the user's choice.
+        # In an unchanged config from `init`, no setting is the user's choice.
         self._chosen: Mapping[str, Any] = {} if raw is None or raw.text == starter_config() else raw.tree
 
     @staticmethod

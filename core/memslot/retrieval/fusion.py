@@ -15,7 +15,7 @@ _MOST_CHARS = 20_000
 """Characters of a text to compare; no more of it is ever shown."""
 _JUST_WEAK = WEAK_SCORE - 0.001
 _TENFOLD = 0.1
-"""What a text gains on another that is a tenth as long, where there is no room for both.
+"""The bonus of a text over another a tenth as long, if there is no room for both.
 
 On LoCoMo, notes beside their lines as memories: with a score of 0.5, one of six passages holds the answer and one of
 seven lines; with 0.8, one of two and two of five. By scores alone the first six hold it for 91.1 % of the questions,

@@ -138,7 +138,7 @@ def read_regular_file(file: Path) -> tuple[bytes, int]:
 
 
 def find_obstacle(root: Path, file: Path) -> str | None:
-    """What stands in the way of writing: a link, or a file where a folder should be."""
+    """Return what prevents writing: a link, or a file in place of a folder."""
     for each in [*reversed(file.relative_to(root).parents), file.relative_to(root)][1:]:
         here = root / each
         if here.is_symlink():

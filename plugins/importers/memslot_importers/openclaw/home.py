@@ -80,7 +80,7 @@ def expand_home(text: str) -> Path:
 
 
 def section(tree: Any, *keys: str) -> Mapping[str, Any]:
-    """The object below some keys; an empty one where there is none."""
+    """The object at a path of keys; an empty one if there is none."""
     for key in keys:
         tree = tree.get(key) if isinstance(tree, Mapping) else None
     return tree if isinstance(tree, Mapping) else {}

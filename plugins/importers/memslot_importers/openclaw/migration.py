@@ -49,7 +49,7 @@ class AgentImport:
 
 @dataclass
 class OpenClawImport:
-    """All that was, or with `dry_run` would be, taken over."""
+    """Everything that was, or with `dry_run` would be, imported."""
 
     origin: Path
     config_file: Path

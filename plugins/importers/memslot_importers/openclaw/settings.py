@@ -1,4 +1,4 @@
-"""Which of their settings are taken over, which are not, and why."""
+"""Which of their settings are imported, which are not, and why."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def _path(given: str) -> Path | None:
         return None
     try:
         return Path(given).expanduser()
-    except RuntimeError:  # ~somebody, who has no home here
+    except RuntimeError:  # ~name of an unknown user
         return None
 
 
