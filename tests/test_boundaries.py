@@ -129,7 +129,7 @@ ROOMS = (
     {"config"},
     {"plugins", "embeddings", "memory", "retrieval", "tools", "hookspecs"},
     {"agent", "sessions"},
-    {"host", "hosts", "clients", "doctor", "scaffold", "validation", "importing", "config_cures"},
+    {"host", "hosts", "clients", "doctor", "scaffold", "validation", "importing", "config_fixes"},
     {"cli", "testing", "__main__"},
 )
 """From the lowest to the highest: a room never imports one that stands above it."""

@@ -14,7 +14,7 @@ from memslot.config.layers import read_layers
 from memslot.config.merge import merged
 from memslot.config.model import SECTIONS, section_places
 from memslot.config.paths import Places
-from memslot.config_cures import Cures
+from memslot.config_fixes import ConfigFixes
 from memslot.embeddings.selection import REPLACED, Selection
 from memslot.errors import ConfigError, MemslotError
 from memslot.host import Host
@@ -30,7 +30,7 @@ PROVIDER_FORMAT = "embedding-provider"
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at. `action` is the next step, where there is one."""
+    """The result of one check. `action` is the next step, if there is one."""
 
     level: Level
     about: str
@@ -39,13 +39,13 @@ class Finding:
 
 
 def examine() -> list[Finding]:
-    """Everything: places, config, plugins, memory, embeddings."""
+    """Check everything: folders, config, plugins, memory, embeddings."""
     places = Places.from_env()
     return _once([*_examine_home(places), *_examine_host(places, plugins_only=False)])
 
 
 def examine_plugins() -> list[Finding]:
-    """Only the plugins."""
+    """Check the plugins only."""
     return _once(_examine_host(Places.from_env(), plugins_only=True))
 
 
@@ -68,21 +68,21 @@ def _examine_home(places: Places) -> Iterator[Finding]:
 
 
 def _examine_host(places: Places, *, plugins_only: bool) -> Iterator[Finding]:
-    """One fault must not hide the others: what is wrong in the config is told, taken out, and the rest is loaded."""
+    """Report and remove what is invalid in the config, then load the rest, so that one mistake hides no other."""
     try:
         layers, warnings = read_layers(places)
     except ConfigError as error:  # no file that could be read in part
         yield Finding("problem", "config", str(error), f"correct {places.config_file}, then run: memslot doctor")
         return
-    cures = Cures(places, layers)
+    fixes = ConfigFixes(places, layers)
     tree = merged(*(layer.tree for layer in layers))
     try:
         loaded = load_config(places)
     except ConfigError as error:
         for problem in error.problems:
-            yield Finding("problem", "config", str(problem), cures.of(problem))
+            yield Finding("problem", "config", str(problem), fixes.of(problem))
         try:
-            tree = cures.without(tree, error.problems)
+            tree = fixes.without(tree, error.problems)
             loaded = parse_config(tree, places=places)
         except ConfigError:
             return
@@ -91,21 +91,21 @@ def _examine_host(places: Places, *, plugins_only: bool) -> Iterator[Finding]:
         for slot in activation.slots:
             if slot.error is not None:
                 fitting = [d.plugin.id for d in activation.decisions if d.plugin.kind == slot.name]
-                yield Finding("problem", slot.name, slot.error, cures.choose(f"plugins.slots.{slot.name}", fitting))
+                yield Finding("problem", slot.name, slot.error, fixes.choose(f"plugins.slots.{slot.name}", fitting))
                 tree = merged(tree, {"plugins": {"slots": {slot.name: list(slot.owners) or NO_OWNER}}})
         host = Host.load(tree)
     except MemslotError as error:
         yield Finding("problem", "plugins", str(error))
         return
     with host:
-        yield from _examine_plugins(host, loaded, cures)
+        yield from _examine_plugins(host, loaded, fixes)
         if not plugins_only:
-            yield from _examine_config(host, loaded, warnings, cures)
-            yield from _examine_memory(host, loaded, cures)
+            yield from _examine_config(host, loaded, warnings, fixes)
+            yield from _examine_memory(host, loaded, fixes)
             yield from _examine_spool(host)
 
 
-def _examine_plugins(host: Host, loaded: LoadedConfig, cures: Cures) -> Iterator[Finding]:
+def _examine_plugins(host: Host, loaded: LoadedConfig, fixes: ConfigFixes) -> Iterator[Finding]:
     host.tools()  # which finds out what is wrong with their schemas
     badly_set = set()
     for decision in host.activation.decisions:
@@ -113,34 +113,34 @@ def _examine_plugins(host: Host, loaded: LoadedConfig, cures: Cures) -> Iterator
             plugin = decision.plugin
             badly_set.add(plugin.id)
             for problem in loaded.entry_problems.get(plugin.id) or setting_problems(plugin, loaded):
-                yield Finding("problem", f"plugin {plugin.id}", str(problem), cures.of(problem))
-    # The last first: taking one of plugins.load.paths out moves the others.
+                yield Finding("problem", f"plugin {plugin.id}", str(problem), fixes.of(problem))
+    # Last first: removing an item of plugins.load.paths shifts the later ones.
     for event in reversed(list(host.diagnostics)):
         if event.stage == "activation" and event.plugin in badly_set:
             continue
         level: Level = "problem" if event.level == "error" else "warning"
-        action = cures.of_load_path(event.message) or f"memslot plugins disable {event.plugin}"
+        action = fixes.of_load_path(event.message) or f"memslot plugins disable {event.plugin}"
         yield Finding(level, f"plugin {event.plugin}", f"{event.stage}: {event.message}", action)
     off = len(host.activation.decisions) - len(host.plugins)
     running = ", ".join(host.plugins) or "none"
     yield Finding("ok", "plugins", f"running: {running}" + (f"; {off} not running" if off else ""))
 
 
-def _examine_config(host: Host, loaded: LoadedConfig, warnings: Sequence[str], cures: Cures) -> Iterator[Finding]:
+def _examine_config(host: Host, loaded: LoadedConfig, warnings: Sequence[str], fixes: ConfigFixes) -> Iterator[Finding]:
     for warning in warnings:
         yield Finding("warning", "config", warning)
     for key in _unread_keys(loaded):
-        yield Finding("warning", "config", f"{key} is set, but no installed plugin reads it", cures.unset(key))
+        yield Finding("warning", "config", f"{key} is set, but no installed plugin reads it", fixes.unset(key))
     installed = {decision.plugin.id for decision in host.activation.decisions}
     for unknown in sorted(set(host.config.plugins.entries) - installed):
         key = f"plugins.entries.{unknown}"
-        yield Finding("warning", "config", f"{key} is set, but no such plugin is installed", cures.unset(key))
+        yield Finding("warning", "config", f"{key} is set, but no such plugin is installed", fixes.unset(key))
     for key, names in (("allow", host.config.plugins.allow), ("deny", host.config.plugins.deny)):
-        # The last first: taking one out moves the others.
+        # Last first: removing one shifts the later ones.
         for index, name in reversed(list(enumerate(names))):
             if name not in installed:
                 message = f'plugins.{key} names "{name}", which is not installed'
-                yield Finding("warning", "config", message, cures.correct(f"plugins.{key}[{index}]", name, installed))
+                yield Finding("warning", "config", message, fixes.correct(f"plugins.{key}[{index}]", name, installed))
     file = host.places.config_file
     if file.exists():
         yield Finding("ok", "config", str(file))
@@ -150,7 +150,7 @@ def _examine_config(host: Host, loaded: LoadedConfig, warnings: Sequence[str], c
 
 
 def _unread_keys(loaded: LoadedConfig) -> Iterator[str]:
-    """Keys in sections that no installed plugin describes: most likely those of one that was removed."""
+    """Return keys in sections that no installed plugin describes, probably left over from a removed one."""
     schema, described = loaded.schema, loaded.catalog.sections()
     for place in [place for name in SECTIONS if name not in described for place in section_places(loaded.tree, name)]:
         written = lookup(loaded.tree, place)
@@ -160,25 +160,25 @@ def _unread_keys(loaded: LoadedConfig) -> Iterator[str]:
         )
 
 
-def _examine_memory(host: Host, loaded: LoadedConfig, cures: Cures) -> Iterator[Finding]:
-    """The memory and its embedder, which both know of a provider that fails: it is told once."""
-    providers = list(_examine_provider_names(host, loaded.tree, cures))
+def _examine_memory(host: Host, loaded: LoadedConfig, fixes: ConfigFixes) -> Iterator[Finding]:
+    """Check the memory and its embedder. Both notice a failing provider: report it once."""
+    providers = list(_examine_provider_names(host, loaded.tree, fixes))
     selection = host.select_embedder()
     yield from _examine_slot(host, selection)
     yield from providers
     if not any(f'is "{selection.requested}"' in finding.message for finding in providers):
-        yield from _examine_embeddings(selection, cures)
+        yield from _examine_embeddings(selection, fixes)
 
 
 def _examine_spool(host: Host) -> Iterator[Finding]:
     if given_up := host.undelivered_runs():
-        message = f"{len(given_up)} finished run(s) could not be taken into memory: {given_up[-1]}"
-        yield Finding("warning", "spool", message, f"read and then delete what is in {given_up[-1].parent}")
+        message = f"{len(given_up)} finished run(s) could not be delivered to plugins: {given_up[-1]}"
+        yield Finding("warning", "spool", message, f"review the files in {given_up[-1].parent}, then delete them")
 
 
 def _examine_slot(host: Host, selection: Selection) -> Iterator[Finding]:
     members = members_of(host.config.plugins.slots.memory)
-    if not members:  # somebody who turned memory off knows that it is off
+    if not members:  # whoever turned memory off knows
         if host.activation.slot("memory").error is None:
             yield Finding("ok", "memory", "turned off by plugins.slots.memory")
         return
@@ -197,14 +197,14 @@ def _examine_slot(host: Host, selection: Selection) -> Iterator[Finding]:
             yield Finding("problem", "memory", f"{plugin_id}: {message}", action or None)
         if status.is_healthy:
             counts = ", ".join(f"{name}: {number}" for name, number in status.counts.items())
-            place = "owns the slot" if plugin_id == host.memory_owner else f"stands beside {host.memory_owner}"
+            place = "owns the slot" if plugin_id == host.memory_owner else f"runs beside {host.memory_owner}"
             yield Finding("ok", "memory", f"{plugin_id} {place}" + (f" ({counts})" if counts else ""))
 
 
 def _examine_absent(host: Host, plugin_id: str, message: str) -> Iterator[Finding]:
-    """A memory that the slot names and that is not there."""
+    """Report memories that the slot names but that don't run."""
     decision = next((d for d in host.activation.decisions if d.plugin.id == plugin_id), None)
-    if decision is None or decision.code not in ("bad-config", "broken"):  # those are told with the plugins
+    if decision is None or decision.code not in ("bad-config", "broken"):  # those are reported with the plugins
         is_beside = len(members_of(host.config.plugins.slots.memory)) > 1
         action = _way_to_run(decision, is_beside=is_beside) if decision else "memslot plugins list"
         yield Finding("problem", "memory", message, action)
@@ -220,17 +220,17 @@ def _way_to_run(decision: Decision, *, is_beside: bool = False) -> str:
     return f"memslot plugins enable {decision.plugin.id}{beside}"
 
 
-def _examine_provider_names(host: Host, tree: Any, cures: Cures) -> Iterator[Finding]:
-    """Every provider that the config names, for any agent, is one that some running plugin brings."""
+def _examine_provider_names(host: Host, tree: Any, fixes: ConfigFixes) -> Iterator[Finding]:
+    """Check that every provider the config names, for any agent, is registered by a running plugin."""
     owners = {name: d for d in reversed(host.activation.decisions) for name in d.plugin.providers}
     known = {"auto", NO_OWNER, *owners, *(spec.id for spec in host.embedding_providers.specs)}
     for key, name in _provider_names(host, tree):
         if name in REPLACED and name not in known:
-            message = f'{key} is "{name}", which is gone; {REPLACED[name]} is used instead'
-            yield Finding("warning", "embeddings", message, cures.put(key, REPLACED[name]))
+            message = f'{key} is "{name}", which was removed; {REPLACED[name]} is used instead'
+            yield Finding("warning", "embeddings", message, fixes.put(key, REPLACED[name]))
         elif name not in known:
-            message = f'{key} is "{name}", which no plugin brings; there are: {", ".join(sorted(known))}'
-            yield Finding("problem", "embeddings", message, cures.correct(key, name, known))
+            message = f'{key} is "{name}", which no plugin provides; available providers: {", ".join(sorted(known))}'
+            yield Finding("problem", "embeddings", message, fixes.correct(key, name, known))
         elif name in owners and not owners[name].runs:
             plugin_id, reason = owners[name].plugin.id, owners[name].reason
             message = f'{key} is "{name}", which comes with {plugin_id}, which does not run: {reason}'
@@ -238,7 +238,7 @@ def _examine_provider_names(host: Host, tree: Any, cures: Cures) -> Iterator[Fin
 
 
 def _provider_names(host: Host, tree: Any) -> Iterator[tuple[str, str]]:
-    """Each provider that the config names outright, with its key; a plugin's setting is one by its `format`."""
+    """Yield each provider that the config names, with its key; plugins mark such settings by their `format`."""
     places = section_places(tree, "memorySearch")
     paths: list[KeyPath] = [(*place, name) for place in places for name in ("provider", "fallback")]
     for plugin in host.activation.running:
@@ -258,7 +258,7 @@ def _settings_of_format(schema: Any, wanted: str) -> Iterator[KeyPath]:
         yield from ((name, *path) for path in _settings_of_format(inner, wanted))
 
 
-def _examine_embeddings(selection: Selection, cures: Cures) -> Iterator[Finding]:
+def _examine_embeddings(selection: Selection, fixes: ConfigFixes) -> Iterator[Finding]:
     if selection.provider is not None and not selection.is_degraded:
         yield Finding("ok", "embeddings", f"{selection.provider.id} ({selection.provider.model}): {selection.reason}")
         return
@@ -273,5 +273,5 @@ def _examine_embeddings(selection: Selection, cures: Cures) -> Iterator[Finding]
     elif selection.requested == "auto":
         yield Finding("warning", "embeddings", message)
     else:
-        action = f"do what it asks for, or: {cures.put('agents.defaults.memorySearch.provider', 'auto')}"
+        action = f"provide what is missing, or: {fixes.put('agents.defaults.memorySearch.provider', 'auto')}"
         yield Finding("problem", "embeddings", message, action)

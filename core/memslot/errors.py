@@ -7,7 +7,7 @@ MemslotError
 │   ├── ManifestError      its manifest is missing, broken or wrong
 │   ├── PluginLoadError    its code could not be imported or registered
 │   └── HookError          one of its hooks raised or timed out (strict mode only)
-├── SessionError           a conversation cannot be read, written or taken over
+├── SessionError           a conversation cannot be read, written or imported
 ├── SlotError              a slot names a plugin that is missing or of the wrong kind
 ├── NameClashError         two active plugins register the same tool, command or provider name
 ├── ToolError              a tool call failed
@@ -72,7 +72,7 @@ class HookError(PluginError):
 
 
 class SessionError(MemslotError):
-    """A conversation cannot be read, written or taken over."""
+    """A conversation cannot be read, written or imported."""
 
 
 class SlotError(MemslotError):

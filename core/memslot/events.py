@@ -42,14 +42,14 @@ class RecalledItem:
     """Something a memory recalls for a prompt: plain text, how well it fits (0..1), and where it is from.
 
     Since host API 2. `score` is on the scale of `memslot.retrieval.calibrated`, so that items of several memories can
-    be compared. The host escapes the text, fences it and says it once; each line is kept whole where the room allows.
+    be compared. The host escapes the text, fences it and removes duplicates; lines are kept whole if there is room.
     """
 
     text: str
     score: float = 1.0
     source: str | None = None
-    """Written before the text, such as `MEMORY.md#L3-L7`. None: the plugin's id where memories stand side by side,
-    else nothing. Empty: nothing, since the text says itself where it is from."""
+    """Written before the text, such as `MEMORY.md#L3-L7`. None: the plugin's id if memories run side by side,
+    else nothing. Empty: nothing, since the text itself says where it is from."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class AgentStart:
     recalled: Sequence[RecalledItem] = ()
     """Since host API 2."""
     recall_chars: int = 1000
-    """How long the block with the recalled items may be; of several memories the largest counts. Since host API 2."""
+    """Maximum length of the block of recalled items; of several memories, the largest counts. Since host API 2."""
 
 
 WrittenBy = Literal["tool", "capture", "remember"]
@@ -79,9 +79,9 @@ class MemoryWritten:
     memory_id: str
     """The plugin whose memory it is."""
     text: str
-    """What was kept, secrets redacted."""
+    """What was stored, secrets redacted."""
     path: str = ""
-    """Where it is kept, as search and read call it; empty where the memory does not say."""
+    """Its path, as search and read use it; empty if the memory does not say."""
     session: Session | None = None
     by: WrittenBy = "tool"
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 PROJECT = "memslot"
 HOST_API = 2
-"""The version of this contract; a manifest's `minHostApi` names the oldest it can live with."""
+"""The version of this contract; a manifest's `minHostApi` names the oldest version it supports."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 hookimpl = pluggy.HookimplMarker(PROJECT)
@@ -34,7 +34,7 @@ _spec = pluggy.HookspecMarker(PROJECT)
 
 
 def hookspec(*, budget_seconds: float, in_background: bool = False) -> Callable[[Function], Function]:
-    """Mark a function as a hook whose implementations get this much time each."""
+    """Mark a function as a hook, whose implementations get this time budget each."""
 
     def mark(function: Function) -> Function:
         function.memslot_budget = budget_seconds  # type: ignore[attr-defined]
@@ -76,12 +76,12 @@ def register_memory(ctx: PluginContext) -> Memory | None:
 def register_prompt_sections(ctx: PluginContext) -> Iterable[PromptSection]:
     """Return sections that are added to the agent's system prompt. Since host API 1.
 
-    A section is left out of a run in which one of its `requires_tools` is missing. A program begins a run for a
-    sub-agent with a narrow job by `host.run(…, prompt_mode="minimal")`: then only sections with `in_minimal=True`
-    stay. Otherwise `prompt_mode` is "full", and all of them do.
+    A section is omitted from a run that lacks one of its `requires_tools`. For a sub-agent with a narrow job, a
+    program starts the run with `host.run(…, prompt_mode="minimal")`, which keeps only sections with
+    `in_minimal=True`. The default, "full", keeps all of them.
 
-    Write the same text in every run of a conversation: providers cache a prompt from its beginning. What changes
-    belongs into `before_agent_start`, which stands at the prompt's end.
+    Return the same text in every run of a conversation: providers cache a prompt from its beginning. Text that
+    changes belongs in `before_agent_start`, whose result stands at the end, with the user's prompt.
     """
     return ()
 
@@ -102,7 +102,7 @@ def before_agent_start(ctx: PluginContext, run: RunInfo, messages: Sequence[Mess
     `system_prompt` wins. `messages` is the conversation so far.
 
     Since host API 2 a memory returns what it recalls as `recalled` items, each with a score on the scale of
-    `memslot.retrieval.calibrated`. The host joins the items of all plugins: best first, the same thing once, in one
+    `memslot.retrieval.calibrated`. The host joins the items of all plugins: best first, without duplicates, in one
     fence.
     """
 
@@ -112,12 +112,12 @@ def agent_end(ctx: PluginContext, run: RunInfo, messages: Sequence[Message], suc
     """A run has ended. Called in the background, one run after the other; awaited when the host closes.
 
     `messages` are what the program hands to `run.finish`: by convention the messages of this run, not the history
-    before it, and none where the program never calls `finish`. Because the call is in the background, a later run
+    before it, and none if the program never calls `finish`. Because the call is in the background, a later run
     may begin before it is done. In tests, wait for it with `host.close()`, or use strict mode, where `run.finish`
     itself waits.
 
-    A run that was finished with `durable=True` is told again, with the same `run.id`, if this call raised, ran out of
-    time, or the process was killed: be ready to hear of a run twice.
+    A run finished with `durable=True` is delivered again, with the same `run.id`, if this call raised, ran out of
+    time, or the process was killed: be ready to see a run twice.
 
     Since host API 1.
     """
@@ -137,7 +137,7 @@ def session_end(ctx: PluginContext, session: Session) -> None:
 def before_tool_call(ctx: PluginContext, run: RunInfo, tool: str, args: Mapping[str, Any]) -> ToolCallVerdict | None:
     """A tool is about to be called: return other arguments, or a reason to refuse. Since host API 1.
 
-    Implementations run one after the other, each seeing the arguments the one before left; the
+    Implementations run one after the other, each seeing the arguments left by the previous one; the
     first refusal ends it. One that fails changes nothing.
     """
 
@@ -151,13 +151,13 @@ def after_tool_call(
     result: ToolResult,
     duration_seconds: float,
 ) -> None:
-    """A tool was called and this came back. Called in the background, in order. Since host API 1."""
+    """A tool call has finished. Called in the background, in order. Since host API 1."""
 
 
 @hookspec(budget_seconds=15, in_background=True)
 def memory_written(ctx: PluginContext, written: MemoryWritten) -> None:
-    """Another plugin's memory has kept something, by a tool, by capture or for a program. Since host API 2.
+    """Another plugin's memory has stored something, by a tool, by capture or for a program. Since host API 2.
 
     Called in the background and before the `agent_end` of the run in which it was written, so that the same statement
-    need not be captured again. A memory tells of its own writes with `ctx.tell_written`; it does not hear of them.
+    need not be captured again. A memory announces its own writes with `ctx.tell_written`; it is not called for them.
     """

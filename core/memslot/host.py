@@ -152,7 +152,7 @@ class Host:
         with self._starting:
             if self._is_filled or self._closed:
                 return
-            self._is_filled = True  # first: while they register, plugins may ask for what is there already
+            self._is_filled = True  # set first: plugins may use the registries while they register
             self._start(tuple(self._waiting))
             self._registries.fill(plugin for plugin in self.activation.running if plugin.id in self._contexts)
 
@@ -197,13 +197,13 @@ class Host:
             select_embedder=self.select_embedder,
             report=functools.partial(self.diagnostics.add, plugin.id, level="warning"),
             tell_written=self._tell_written,
-            # Not `memories` while plugins register: whoever starts them holds the lock.
+            # Not `self.memories` while plugins register: it waits for the lock held by the thread that starts them.
             find_memories=lambda: self._stack if self._is_filled or self._registries.asked_memories else self.memories,
             query_rows=self._registries.query_rows,
         )
         try:
             hooks = self._runner.add(module, context, entry.hooks.timeout_ms if entry else None)
-        except Exception as error:  # pluggy's validation, and whatever a strange object raises when looked at
+        except Exception as error:  # pluggy's validation, or whatever an odd object raises when inspected
             self._failed[plugin.id] = self.diagnostics.add(plugin.id, "hooks", describe_error(error)).message
             return
         if not hooks:
@@ -242,7 +242,7 @@ class Host:
         return self._stack
 
     def _tell_written(self, written: MemoryWritten) -> None:
-        self._start_all()  # any plugin may want to hear of it
+        self._start_all()  # any plugin may implement the hook
         self._lifecycle.tell_written(written)
 
     @property
@@ -316,7 +316,7 @@ class Host:
         prompt_mode: PromptMode = "full",
         recall_seconds: float | None = None,
     ) -> AgentRun:
-        """Begin a run: plugins may add context before the prompt, and are told when it ends.
+        """Begin a run: plugins may add context before the prompt, and are called when it ends.
 
         `session` is the conversation it belongs to; without one, the run is a conversation of its own.
         `recall_seconds` limits the time plugins have before the prompt.
@@ -374,7 +374,7 @@ class Host:
         forget(self)
         try:
             self._lifecycle.close()
-        finally:  # in strict mode a plugin's last word may raise
+        finally:  # in strict mode a plugin's last hook may raise
             self._stack.close()
             self._runner.close()
 

@@ -72,15 +72,15 @@ class Tool:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
-            raise ToolError(f"a tool's name is 1 to 64 letters, digits, _ or -, not {self.name!r}")
+            raise ToolError(f"a tool's name must be 1 to 64 letters, digits, _ or -, not {self.name!r}")
         if not isinstance(self.description, str) or not self.description.strip():
             raise ToolError(f"tool {self.name!r} needs a description that tells the model when to use it")
         if not callable(self.execute):
             raise ToolError(f"tool {self.name!r} needs a callable `execute`")
         if not _is_model(self.parameters) and not isinstance(self.parameters, Mapping):
-            raise ToolError(f"tool {self.name!r}: `parameters` is a pydantic model or a JSON Schema")
+            raise ToolError(f"tool {self.name!r}: `parameters` must be a pydantic model or a JSON Schema")
         if self.chat_types is not None and not set(_listed(self.chat_types)) <= set(CHAT_TYPES):
-            raise ToolError(f"tool {self.name!r}: `chat_types` is a tuple of {', '.join(CHAT_TYPES)}")
+            raise ToolError(f"tool {self.name!r}: `chat_types` must be a tuple of {', '.join(CHAT_TYPES)}")
         for limit in (self.max_result_chars, self.timeout_seconds):
             if not isinstance(limit, int | float) or limit <= 0:
                 raise ToolError(f"tool {self.name!r}: its limits must be numbers above 0")
@@ -101,7 +101,7 @@ class Tool:
         return schema
 
     def check_schema(self) -> None:
-        """Raise a ToolError where the schema itself is not valid JSON Schema 2020-12."""
+        """Raise a ToolError if the schema itself is not valid JSON Schema 2020-12."""
         from memslot.config.schema import schema_fault
 
         if self._schema.get("type") != "object":
@@ -153,7 +153,7 @@ class Tool:
         return ToolArgumentsError(one_line(f"{self.name}: {why}", _LONGEST_REFUSAL))
 
     def invoke(self, args: Any, call: ToolCall) -> Any:
-        """Call `execute` with parsed arguments; gives its value, or its coroutine."""
+        """Call `execute` with parsed arguments; return its value, or its coroutine."""
         return self.execute(args, call) if self._takes_call else self.execute(args)
 
     @cached_property
@@ -231,14 +231,14 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _is_model(value: object) -> TypeIs[type[BaseModel]]:
-    """Whether a value is a pydantic model class, asked without importing pydantic."""
+    """Whether a value is a pydantic model class, checked without importing pydantic."""
     return isinstance(value, type) and hasattr(value, "model_json_schema")
 
 
 def _without_titles(node: Any) -> Any:
     """Drop the titles pydantic makes from names: they cost tokens and say nothing new.
 
-    Only where a schema stands: a property may be named title, and a default or an example may hold one.
+    Only where a schema is expected: a property may be named title, and a default or an example may contain one.
     """
     if isinstance(node, list):
         return [_without_titles(item) for item in node]

@@ -49,17 +49,16 @@ def _entry(facade: ModuleType, name: str) -> str:
         signatures.spell_out_defaults(node, home)
     if isinstance(node, ast.ClassDef):
         shown = _class_line(node, value)
-        parts += [f"```python no-run\n{shown}\n```", signatures.first_line(inspect.getdoc(value))]
-        members = _members(node)
-        if members:
-            parts.append(members)
+        about = signatures.first_line(ast.get_docstring(node))  # its own: Protocol has one, too
+        members = _members(node) if about else ""
+        parts += [f"```python no-run\n{shown}\n```", *filter(None, (about, members))]
     elif node is not None:
         # An overloaded function is described by its last definition.
         shown = signatures.signature(node)
         parts += [f"```python no-run\n{shown}\n```", signatures.first_line(inspect.getdoc(value))]
     else:
         parts.append(signatures.first_line(signatures.attribute_docs(tree).get(name)))
-    if not parts[-1]:
+    if not parts[-1] or parts[-1].startswith("```"):
         raise SystemExit(f"{facade.__name__}.{name} has no docstring")
     return "\n\n".join(parts)
 

@@ -14,15 +14,15 @@ from parts import signatures
 ABOUT: dict[str, dict[str, str]] = {
     "AgentRun": {
         "info": "The prompt as it was given, the run's id, and the conversation it belongs to.",
-        "context": "What plugins recalled, fenced and marked as untrusted; empty where there was nothing.",
+        "context": "What plugins recalled, fenced and marked as untrusted; may be empty.",
         "system_prompt": "The program's own system prompt, followed by the sections that plugins add.",
         "tools": "The tools an agent may use in this type of chat.",
         "session": "The conversation the run belongs to.",
     },
-    "ConfigError": {"problems": "All that is wrong, one entry each."},
+    "ConfigError": {"problems": "All problems, one entry each."},
     "EmbeddingPipeline": {
         "provider": "The provider that embeds.",
-        "cache": "Where vectors are kept, if anywhere.",
+        "cache": "The cache of vectors, if there is one.",
         "batch_timeout": "Seconds that one batch may take.",
     },
     "Host": {
@@ -30,21 +30,21 @@ ABOUT: dict[str, dict[str, str]] = {
         "places": "Where files live.",
         "activation": "Which plugins were found, which run, and why the others do not.",
         "agent_id": "The agent this host is for.",
-        "warnings": "What was odd about the config files, in one sentence each.",
-        "diagnostics": "What went wrong without stopping anything, oldest first: iterate over it.",
+        "warnings": "Warnings about the config files, one sentence each.",
+        "diagnostics": "Non-fatal problems, oldest first: iterate over it.",
         "embedding_providers": "The embedding providers that plugins registered.",
     },
     "MemoryStatus": {"is_healthy": "Whether there are no problems."},
     "PluginContext": {
         "plugin_id": "The plugin's own id.",
         "config": "The plugin's own settings, checked against its manifest, with the defaults filled in.",
-        "agent_id": "The agent this host is for. Keep what you store for one agent apart from another's.",
+        "agent_id": "The agent this host is for. Keep the data of different agents apart.",
         "places": "Where files live.",
         "host_config": "All settings of the host.",
         "logger": "The logger `memslot.plugin.<id>`.",
     },
     "ProviderBusyError": {"retry_after": "Seconds the provider asks to wait, if it said so."},
-    "Session": {"is_private": "Whether the chat is direct: nobody listens in."},
+    "Session": {"is_private": "Whether the chat is direct, without an audience."},
 }
 TYPES = {
     ("Host", "warnings"): "tuple[str, ...]",

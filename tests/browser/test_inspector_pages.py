@@ -146,7 +146,7 @@ def test_search_and_writes_work_without_scripts(chromium: Browser, server: Serve
     page.get_by_role("button", name="Search").click()
     expect(page.locator(".hit").first).to_contain_text("tea over coffee")
     page.goto(f"{server.address}/settings")
-    page.get_by_role("link", name="See what the doctor finds").click()
+    page.get_by_role("link", name="Run doctor").click()
     expect(page.locator("main")).to_contain_text("embeddings")
     page.goto(f"{server.address}/browse/item?memory=memory-core&path=MEMORY.md&view=edit")
     page.get_by_label("Text").fill("Written without a script.")

@@ -57,7 +57,7 @@ def test_something_is_remembered_forgotten_and_brought_back(tab: Tab) -> None:
     expect(page.locator("main")).not_to_contain_text(text)
     page.get_by_role("link", name="History").click()
     page.get_by_role("button", name="Restore version").first.click()
-    expect(page.get_by_role("status")).to_contain_text("That version is back.")
+    expect(page.get_by_role("status")).to_contain_text("That version was restored.")
     expect(tab.go("/browse?memory=memory-lancedb").locator("main")).to_contain_text(text)
 
 

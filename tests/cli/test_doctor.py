@@ -84,7 +84,7 @@ BROKEN: dict[str, tuple[dict[str, Any], int]] = {
 def test_a_provider_that_is_gone_is_a_warning_with_the_one_that_is_used(memslot: Any, config: dict[str, Any]) -> None:
     memslot.write_config(config)
     (warning,) = [each for each in findings(memslot, level="warning") if "static" in each["message"]]
-    assert warning["message"].endswith('is "static", which is gone; universal is used instead')
+    assert warning["message"].endswith('is "static", which was removed; universal is used instead')
     memslot.ok(*shlex.split(warning["action"])[1:])
     assert not [each for each in findings(memslot, level="warning") if "static" in each["message"]]
 

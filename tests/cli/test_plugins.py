@@ -217,7 +217,7 @@ def test_disable_takes_a_memory_out_of_the_list_and_says_so(memslot) -> None:
     memslot.add_plugin("shelf")
     memslot.write_config({"plugins": {"load": memslot.load, "slots": {"memory": ["shelf", "memory-core"]}}})
     said = memslot.ok("plugins", "disable", "shelf")
-    assert "it is taken out of the memory slot, which leaves memory-core" in said
+    assert "it was removed from the memory slot, which leaves memory-core" in said
     assert memslot.json("config", "get", "plugins.slots.memory") == ["memory-core"]
     assert memslot.json("run", "hello")["memory"] == "memory-core"
 
@@ -271,7 +271,7 @@ def test_plugins_doctor_is_content_with_a_fresh_home(memslot) -> None:
     said = memslot.json("plugins", "doctor")
     assert said["healthy"] is True
     assert "memory-core" in said["findings"][-1]["message"]
-    assert "All is well." in memslot.ok("plugins", "doctor")
+    assert "No problems found." in memslot.ok("plugins", "doctor")
 
 
 def test_plugins_doctor_names_what_is_broken(memslot) -> None:

@@ -526,9 +526,9 @@ def test_a_good_name_is_taken(name: str) -> None:
         ({"description": "  "}, "needs a description"),
         ({"description": None}, "needs a description"),
         ({"execute": "not callable"}, "needs a callable `execute`"),
-        ({"parameters": [1]}, "is a pydantic model or a JSON Schema"),
-        ({"parameters": int}, "is a pydantic model or a JSON Schema"),
-        ({"parameters": Place(city="Rome")}, "is a pydantic model or a JSON Schema"),
+        ({"parameters": [1]}, "must be a pydantic model or a JSON Schema"),
+        ({"parameters": int}, "must be a pydantic model or a JSON Schema"),
+        ({"parameters": Place(city="Rome")}, "must be a pydantic model or a JSON Schema"),
     ],
     ids=["blank", "none", "text", "list", "class", "instance"],
 )

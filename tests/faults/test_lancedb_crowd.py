@@ -17,7 +17,7 @@ from typing import Any
 
 from memslot import EmbeddingPipeline, MemslotError, Selection
 from memslot.testing import HashingProvider
-from memslot_memory_lancedb.errors import ChangedMeanwhileError
+from memslot_memory_lancedb.errors import ConcurrentChangeError
 from memslot_memory_lancedb.memory import LanceMemory
 from memslot_memory_lancedb.store import purge
 from memslot_memory_lancedb.store.compaction import optimize
@@ -50,7 +50,7 @@ def take_part(folder: Path, kind: str) -> None:
     while time.monotonic() < until:
         try:
             done.append(act(memory, kind))
-        except ChangedMeanwhileError:
+        except ConcurrentChangeError:
             continue
         except MemslotError as error:
             faults.append(str(error))

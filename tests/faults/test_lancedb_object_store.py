@@ -25,7 +25,7 @@ from typing import Any
 import pytest
 from memslot import EmbeddingPipeline, Selection
 from memslot.testing import HashingProvider
-from memslot_memory_lancedb.errors import StoreAwayError, StoreError
+from memslot_memory_lancedb.errors import StoreError, StoreUnreachableError
 from memslot_memory_lancedb.memory import LanceMemory
 from memslot_memory_lancedb.recall.context import RecallLimits
 from memslot_memory_lancedb.store import purge
@@ -333,9 +333,9 @@ class TestAbsent:
         memory.keep("The orchid stands in the harbour office.")
 
         own_store.stop()
-        with pytest.raises(StoreAwayError, match="does not answer: memory resumes by itself"):
+        with pytest.raises(StoreUnreachableError, match="does not answer: memory resumes by itself"):
             memory.keep("Lost, and said so.")
-        with pytest.raises(StoreAwayError, match="does not answer"):
+        with pytest.raises(StoreUnreachableError, match="does not answer"):
             memory.search("orchid")
         assert recalled_block(memory, "where is the orchid in the office?") == ""
         assert any("does not answer" in problem or "did not answer" in problem for problem in memory.status().problems)

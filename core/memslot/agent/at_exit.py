@@ -1,4 +1,4 @@
-"""Closes hosts at interpreter exit that were not closed before, so that no queued work is lost."""
+"""Closes hosts left open at interpreter exit, so that no queued work is lost."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _installed = False
 
 
 def close_at_exit(owner: object, close: Callable[[], Any]) -> None:
-    """Call `close` when Python ends, unless it is forgotten before."""
+    """Call `close` when Python exits, unless `forget` is called first."""
     global _installed
     with _lock:
         _closers[id(owner)] = close
@@ -39,6 +39,6 @@ def _close_all() -> None:
     with _lock:
         closers = list(_closers.values())
     for close in closers:
-        with contextlib.suppress(Exception):  # one host's strict mode is no reason to forget the others
+        with contextlib.suppress(Exception):  # an error in strict mode must not keep the other hosts open
             close()
     wait_for_threads(_PATIENCE_SECONDS)

@@ -31,9 +31,9 @@ _TOKENS_PER_PICTURE = 1_000
 
 
 def is_silent_reply(text: str) -> bool:
-    """Whether an agent's answer begins or ends with NO_REPLY, and so is not shown to the person.
+    """Whether an agent's answer begins or ends with NO_REPLY and is therefore not shown to the user.
 
-    One that only speaks of it, in quotes or in its middle, is shown.
+    An answer that merely mentions it, in quotes or in the middle, is shown.
     """
     last_line = text.strip().rpartition("\n")[2]
     return bool(_ALONE.fullmatch(last_line) or _FIRST.match(text) or _LAST.search(last_line))
@@ -58,7 +58,7 @@ def _tokens_of(value: Any) -> int:
 
 @dataclass(frozen=True)
 class Room:
-    """How a context window is shared out: `reserve` is always kept free, `soft` is where the flush happens."""
+    """How a context window is divided: `reserve` tokens stay free, and the flush happens `soft` tokens earlier."""
 
     window: int
     reserve: int
@@ -66,7 +66,7 @@ class Room:
 
     @classmethod
     def of(cls, defaults: AgentDefaults, window: int | None = None) -> Room:
-        """The room by the settings. Where they would leave nothing of a small window, they get half of it."""
+        """Build from the settings. If they would use up a small window, they share half of it."""
         size = window or defaults.context_window
         reserve = defaults.compaction.reserve_tokens_floor
         soft = defaults.compaction.memory_flush.soft_threshold_tokens
@@ -86,34 +86,34 @@ class Room:
 
 @dataclass(frozen=True)
 class FlushTurn:
-    """What is said to the agent in the silent turn. Its answer is not shown when it is a silent reply."""
+    """The prompts of the silent turn. The agent's answer is not shown if it is a silent reply."""
 
     system_prompt: str
     prompt: str
 
     @property
     def messages(self) -> tuple[Message, Message]:
-        """To be put after the conversation, for this one turn only."""
+        """Messages to append to the conversation, for this turn only."""
         return {"role": "system", "content": self.system_prompt}, {"role": "user", "content": self.prompt}
 
 
 class CompactionFlush:
-    """Says when an agent's context is full enough to save notes and to be compacted, and remembers that it was done."""
+    """Decides when an agent must flush its notes and compact its context, and records that it did."""
 
     def __init__(self, config: Config, places: Places, agent_id: str, *, context_window: int | None = None) -> None:
         self._workspace = config.workspace(agent_id, places)
         self.store = SessionStore.of_agent(places, agent_id, self._workspace)
-        """Where it is remembered."""
+        """Records which flushes were done."""
         self.room = Room.of(config.agents.defaults, context_window)
-        """How the context window is shared out."""
+        """How the context window is divided."""
         self._settings = config.agents.defaults.compaction.memory_flush
 
     def needs_compaction(self, tokens: int) -> bool:
-        """Whether a conversation of so many tokens has to be shortened now."""
+        """Whether a conversation of this many tokens must be compacted now."""
         return tokens >= self.room.compact_at
 
     def why_not(self, session_id: str, tokens: int, *, can_write: bool = True) -> str | None:
-        """Why no flush is due, in a few words; None when it is.
+        """Return why no flush is due, in a few words, or None if one is.
 
         `can_write` is False in a run whose tools cannot write notes, as in group chats.
         """
@@ -131,7 +131,7 @@ class CompactionFlush:
     def begin(
         self, session_id: str, tokens: int, *, can_write: bool = True, today: date | None = None
     ) -> FlushTurn | None:
-        """The silent turn if one is due, and then it counts as done: of several processes one gets it. Else None."""
+        """Return the silent turn if one is due, and record it as done, so that only one process gets it. Else None."""
         if self.why_not(session_id, tokens, can_write=can_write) is not None or not self._claim(session_id):
             return None
         day = (today or date.today()).isoformat()
@@ -152,7 +152,7 @@ class CompactionFlush:
         return claimed
 
     def take_back(self, session_id: str) -> None:
-        """The turn could not be held, for want of a model: it is due again."""
+        """Make the flush due again, because the model could not be asked."""
         self.store.update(
             session_id, lambda record: {"memoryFlushCompactionCount": None} if was_flushed(record) else {}
         )
@@ -162,12 +162,12 @@ _DONE = "it was done since the last compaction"
 
 
 def was_flushed(record: SessionRecord) -> bool:
-    """Whether the flush of this compaction cycle was held."""
+    """Whether the flush of this compaction cycle was done."""
     return record.memory_flush_compaction_count == record.compaction_count
 
 
 def is_writable(folder: Path) -> bool:
-    """Whether notes can be written below a folder, or below what has to be made on the way to it."""
+    """Whether notes can be written in a folder, or in its nearest existing parent if it must be created."""
     for name in ("memory", "."):
         at = folder / name
         while not at.exists() and at != at.parent:

@@ -61,7 +61,7 @@ class RunEndDelivery:
         self._call(entry)
 
     def _call(self, entry: SpoolEntry) -> _Outcome:
-        """Queue the plugins that have not heard of a run; when they have ended, the entry is changed or removed."""
+        """Queue a run for the plugins that have not processed it; update or remove its entry when they are done."""
         running = [plugin for plugin in self._runner.implementers(HOOK) if plugin in entry.plugins]
         outcome = _Outcome(running, functools.partial(self._end, entry))
         errors = []
@@ -96,10 +96,10 @@ class RunEndDelivery:
             kept = self._spool.set_aside(entry.file)
             self._diagnostics.add("host", "spool", f"a finished run was set aside: {reason}; it is in {kept}")
 
-    # What killed hosts left behind
+    # Runs of killed hosts
 
     def begin(self) -> None:
-        """Deliver what killed hosts left behind, in a thread, unless that was begun before."""
+        """Start delivering the runs of killed hosts in a thread, unless already started."""
         with self._lock:
             if self._has_begun:
                 return
@@ -113,12 +113,12 @@ class RunEndDelivery:
             self._idle.set()
 
     def finish(self, seconds: float) -> None:
-        """Begin if that was not done, and wait for the end of it."""
+        """Start if necessary, and wait until all are delivered."""
         self.begin()
         self._idle.wait(seconds)
 
     def close(self) -> None:
-        """Let the next host have what is left."""
+        """Release undelivered runs to the next host."""
         self._is_closed = True
         self._spool.close()
 
@@ -151,7 +151,7 @@ class RunEndDelivery:
 
 
 class _Outcome:
-    """Collects how plugins came off; `done` gets the ids of those that failed."""
+    """Collects plugins' outcomes; `done` gets the ids of those that failed."""
 
     def __init__(self, plugins: Sequence[str], done: Callable[[frozenset[str]], None] | None = None) -> None:
         self.known = threading.Event()

@@ -24,7 +24,7 @@ MAX_ITEMS = 100
 MAX_RECALLED = 1000
 """More recalled items than this never fit before a prompt."""
 MAX_START_CHARS = 200_000
-"""More before one prompt is a mistake: it would push everything else out of the model's sight."""
+"""More than this before a prompt is a mistake: it would crowd out everything else."""
 
 
 def _items(kind: type[Item], value: Any, most: int = MAX_ITEMS) -> list[Item]:
@@ -32,7 +32,7 @@ def _items(kind: type[Item], value: Any, most: int = MAX_ITEMS) -> list[Item]:
         raise UnusableResult(f"returned {type(value).__name__} instead of a list of {kind.__name__}")
     items = list(itertools.islice(value, most + 1))
     if len(items) > most:
-        raise UnusableResult(f"returned more than {most} items, of which none was taken")
+        raise UnusableResult(f"returned more than {most} items; all were ignored")
     wrong = sorted({type(item).__name__ for item in items if not isinstance(item, kind)})
     if wrong:
         raise UnusableResult(f"returned {', '.join(wrong)} instead of {kind.__name__}")
@@ -57,7 +57,7 @@ def _agent_start(value: Any) -> AgentStart:
         + sum(len(item.text) + len(item.source or "") for item in recalled)
     )
     if chars > MAX_START_CHARS:
-        raise UnusableResult(f"returned more than {MAX_START_CHARS} characters, of which none was taken")
+        raise UnusableResult(f"returned more than {MAX_START_CHARS} characters; all were ignored")
     if not isinstance(start.recall_chars, int):
         raise UnusableResult("returned an AgentStart whose recall_chars is not a whole number")
     return replace(start, recalled=recalled)

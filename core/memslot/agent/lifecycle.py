@@ -44,9 +44,9 @@ class Lifecycle:
         self._lock = threading.Lock()
 
     def open_session(self, agent_id: str, session: str | Session | None, chat_type: ChatType) -> Session:
-        """Return the session; plugins are told if this host has not seen it before."""
+        """Return the session, and call `session_start` if it is new to this host."""
         if chat_type not in CHAT_TYPES:
-            raise ValueError(f"chat_type is one of {', '.join(CHAT_TYPES)}, not {chat_type!r}")
+            raise ValueError(f"chat_type must be one of {', '.join(CHAT_TYPES)}, not {chat_type!r}")
         if session is None:
             place = Session(agent_id, chat_type=chat_type)
         elif isinstance(session, str):
@@ -69,7 +69,7 @@ class Lifecycle:
         tools: Sequence[Tool],
         recall_seconds: float | None = None,
     ) -> tuple[str, str]:
-        """Ask plugins what belongs before a prompt: (context, system prompt)."""
+        """Collect what plugins put before a prompt: (context, system prompt)."""
         plain = self._read_messages(messages, "before_agent_start")
         answers = self._runner.call("before_agent_start", at_most=recall_seconds, run=info, messages=plain)
         starts: list[AgentStart] = [answer.value for answer in answers]
@@ -98,7 +98,7 @@ class Lifecycle:
     def _read_messages(self, messages: Sequence[Message], stage: str) -> tuple[Message, ...]:
         plain, unread = plain_messages(messages)
         if unread:
-            said = f"{unread} message(s) are neither mappings nor objects with a role and a content; plugins see none"
+            said = f"{unread} message(s) are neither mappings nor objects with a role and a content; they were left out"
             self._diagnostics.add("host", stage, said, level="warning")
         return plain
 
@@ -134,15 +134,15 @@ class Lifecycle:
         error: str | None,
         durable: bool,
     ) -> None:
-        """Tell plugins in the background that a run has ended, and its conversation if it was one of its own."""
-        # Copies, because the caller's list goes on changing while plugins look at it in the background.
+        """Call `agent_end` in the background, and `session_end` if the run was a conversation of its own."""
+        # Copies, because the caller may change the list while plugins read it in the background.
         plain = self._read_messages(messages, "agent_end")
         self._delivery.deliver(info, plain, success, error, durable=durable)
         if ends_session:
             self.end_session(info.session.id)
 
     def end_session(self, session_id: str) -> None:
-        """Tell plugins in the background that a conversation is over, after what they hear of its runs."""
+        """Call `session_end` in the background, after the `agent_end` of the conversation's runs."""
         with self._lock:
             place = self._open.pop(session_id, None)
         if place is not None:
@@ -159,7 +159,7 @@ class Lifecycle:
 
 
 def _by_plugin(starts: Iterable[tuple[str, AgentStart]]) -> dict[str, AgentStart]:
-    """What each plugin recalls; one that implements the hook twice (`specname`) has all its items together."""
+    """Group recalled items by plugin; one that implements the hook twice (`specname`) has a single group."""
     found: dict[str, AgentStart] = {}
     for plugin_id, start in starts:
         if (known := found.get(plugin_id)) is not None:

@@ -21,10 +21,10 @@ SEVERAL_MEMORIES = (
 
 @dataclass(frozen=True)
 class PromptSection:
-    """A headed piece of the system prompt; left out where one of the tools it speaks of is missing.
+    """A section of the system prompt with a heading; omitted if one of the tools it requires is missing.
 
-    `side_by_side` is what a memory says of itself where others stand beside it in the slot: what it is for and its
-    tools, in a sentence or two. The host joins these below one heading. Since host API 2.
+    `side_by_side` is a memory's text when several share the slot: what this memory is for and its tools, in a
+    sentence or two. The host joins these under one heading. Since host API 2.
     """
 
     heading: str
@@ -35,11 +35,11 @@ class PromptSection:
 
     def __post_init__(self) -> None:
         if not isinstance(self.heading, str) or not (isinstance(self.text, str) or callable(self.text)):
-            raise TypeError("a PromptSection has a heading and a text, or a function that writes it")
+            raise TypeError("a PromptSection needs a heading, and a text or a function that returns one")
         if not isinstance(self.requires_tools, list | tuple):
-            raise TypeError("PromptSection.requires_tools is a tuple of tool names")
+            raise TypeError("PromptSection.requires_tools must be a tuple of tool names")
         if not isinstance(self.side_by_side, str | None):
-            raise TypeError("PromptSection.side_by_side is a text")
+            raise TypeError("PromptSection.side_by_side must be text")
 
     def applies(self, mode: PromptMode, tools: Collection[str]) -> bool:
         return (mode == "full" or self.in_minimal) and all(name in tools for name in self.requires_tools)
@@ -48,7 +48,7 @@ class PromptSection:
 def join_sections(
     written: Sequence[tuple[str, PromptSection, str]], memories: Collection[str]
 ) -> list[tuple[str, str]]:
-    """Sections with their headings; what several memories say of themselves stands below one of them.
+    """Join sections with their headings; those of memories side by side share one heading.
 
     `written` has each section's plugin and text; `memories` are the plugins in the memory slot.
     """
@@ -67,6 +67,6 @@ def join_sections(
 
 
 def join_prompt(base: str, sections: Iterable[tuple[str, str]]) -> str:
-    """The base prompt followed by the sections that have something to say."""
+    """Return the base prompt followed by all non-empty sections."""
     parts = [base.strip(), *(f"## {heading}\n{text.strip()}" for heading, text in sections if text.strip())]
     return "\n\n".join(part for part in parts if part)

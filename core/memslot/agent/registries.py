@@ -80,7 +80,7 @@ class Registries:
     def _take_providers(self, plugin_id: str, specs: list[EmbeddingProviderSpec]) -> None:
         own = {spec.id: spec for spec in specs}
         if len(own) < len(specs):
-            message = "registers the same embedding provider twice, of which the last is taken"
+            message = "registers the same embedding provider twice; the last one is used"
             self._diagnostics.add(plugin_id, "register_embedding_providers", message)
         self.providers.add(plugin_id, own.values())
 

@@ -12,14 +12,14 @@ from memslot.events import Message, RunInfo, Session
 from memslot.tools import Tool, ToolResult
 
 ReportEnd = Callable[[Sequence[Message], bool, str | None, bool], None]
-"""Takes the run's messages, whether it succeeded, the error if it did not, and whether that must survive a kill."""
+"""Called with the run's messages, whether it succeeded, the error if not, and whether it must survive a kill."""
 
 Value = TypeVar("Value")
 
 
 async def in_thread(function: Callable[..., Value], *arguments: Any, **options: Any) -> Value:
     """Run a blocking call in a worker thread."""
-    import asyncio  # whoever awaits this has it already
+    import asyncio  # already loaded if this is awaited
 
     return await asyncio.to_thread(function, *arguments, **options)
 
@@ -69,10 +69,10 @@ class AgentRun:
         error: str | None = None,
         durable: bool = False,
     ) -> None:
-        """Report the run's messages and end it. Plugins hear of it in the background; only the first call counts.
+        """Report the run's messages and end it. Plugins are called in the background; only the first call counts.
 
         With `durable` the run is on disk when this returns: if the process is killed before plugins are done with it,
-        the next host of this agent and workspace tells them. Plugins then get the messages as JSON, secrets redacted.
+        the next host of this agent and workspace calls them. Plugins then get the messages as JSON, secrets redacted.
         """
         if self._ended:
             return
@@ -89,7 +89,7 @@ class AgentRun:
 
 
 class AsyncAgentRun:
-    """The async twin of AgentRun: the same run, its waiting done in a worker thread."""
+    """The async twin of AgentRun: the same run, with blocking calls in a worker thread."""
 
     def __init__(self, begin: Callable[[], AgentRun]) -> None:
         self._begin = begin

@@ -1,11 +1,11 @@
-"""Finished runs on disk until every plugin has heard of them, so that a killed process loses none.
+"""Keeps finished runs on disk until every plugin has processed them, so that a killed process loses none.
 
     <home>/agents/<agent>/spool/<workspace>/<owner>/lock        held by the host that wrote the entries
     <home>/agents/<agent>/spool/<workspace>/<owner>/*.json      one finished run each
     <home>/agents/<agent>/spool/<workspace>/set-aside/*.json    runs that were given up
 
 The system releases the lock of a killed process; then another host of the same agent and workspace may claim its
-entries. Delivery is at least once: a plugin tells a run that it has seen by `run.id` or by its messages.
+entries. Delivery is at least once: a plugin recognizes a repeated run by `run.id` or by its messages.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MAX_ENTRIES = 1000
 MAX_SET_ASIDE = 100
 MAX_FAILURES = 3
 MAX_STARTS = 50
-"""Of deliveries that never ended: the entry may be what kills the process."""
+"""Unfinished deliveries before an entry is set aside: it may be what kills the process."""
 MAX_AGE_SECONDS = 30 * 24 * 3600.0
 _LOCK = "lock"
 _SET_ASIDE = "set-aside"
@@ -47,7 +47,7 @@ class SpoolError(MemslotError):
 
 @dataclass(frozen=True)
 class SpoolEntry:
-    """A finished run and the plugins that have not heard of it."""
+    """A finished run and the plugins that have not processed it."""
 
     file: Path
     run: RunInfo
@@ -61,7 +61,7 @@ class SpoolEntry:
 
     @property
     def exhausted(self) -> str | None:
-        """Why it is not delivered again; None while it may be."""
+        """Return why it is not delivered again, or None."""
         if self.failures >= MAX_FAILURES:
             return f"{', '.join(self.plugins)} failed {self.failures} times"
         if self.starts >= MAX_STARTS:
@@ -88,7 +88,7 @@ class Spool:
     def add(
         self, run: RunInfo, messages: Sequence[Message], success: bool, error: str | None, plugins: Sequence[str]
     ) -> SpoolEntry:
-        """Write a finished run, durably and with secrets redacted. Raises a SpoolError where that cannot be."""
+        """Durably write a finished run, secrets redacted. Raises a SpoolError if it cannot be written."""
         try:
             cleaned = tuple(json.loads(json.dumps(_redacted(messages), default=str)))
         except (TypeError, ValueError, RecursionError) as problem:
@@ -146,13 +146,13 @@ class Spool:
         write_file(entry.file, data, mode=0o600, durable=durable)
 
     def begin(self, entry: SpoolEntry) -> SpoolEntry:
-        """Count a delivery that begins."""
+        """Record the start of a delivery."""
         begun = replace(entry, starts=entry.starts + 1)
         self._write(begun, durable=False)
         return begun
 
     def end(self, entry: SpoolEntry, left: Collection[str], failed: Collection[str]) -> SpoolEntry | None:
-        """Note a delivery's outcome; None when no plugin is left, and the entry is gone."""
+        """Record a delivery's outcome; return None if no plugin is left and the entry is removed."""
         waiting = tuple(plugin for plugin in entry.plugins if plugin in left)
         if not waiting:
             entry.file.unlink(missing_ok=True)
@@ -162,7 +162,7 @@ class Spool:
         return ended
 
     def set_aside(self, file: Path) -> Path:
-        """Move an entry where nobody delivers it; of those the newest are kept."""
+        """Move an entry to where it is not delivered; only the newest of these are kept."""
         folder = make_private_dir(self.folder / _SET_ASIDE)
         target = folder / f"{file.parent.name}-{file.name}"
         file.replace(target)
@@ -175,7 +175,7 @@ class Spool:
         return sorted(self.folder.glob(f"{_SET_ASIDE}/*.json"))
 
     def has_orphans(self) -> bool:
-        """Whether another host's folder is there; it may be in use."""
+        """Whether there is a folder of another host, which may be in use."""
         return any(self._others())
 
     def _others(self) -> Iterator[Path]:
@@ -185,7 +185,7 @@ class Spool:
                     yield Path(each.path)
 
     def claims(self) -> Iterator[Iterator[Path]]:
-        """For each host that has died: the files of its entries, oldest first, claimed while they are looked at."""
+        """Yield each dead host's entry files, oldest first; they are locked during that iteration."""
         from memslot.storage.lock import file_lock
 
         for folder in self._others():
@@ -198,7 +198,7 @@ class Spool:
                 _remove(folder)
 
     def read(self, file: Path) -> SpoolEntry:
-        """An entry; raises a SpoolError where it is damaged or of another agent or workspace, and OSError."""
+        """Read an entry. Raises OSError, or a SpoolError if it is damaged or of another agent or workspace."""
         with file.open("rb") as found:
             data = found.read(MAX_BYTES + 1)
         try:
@@ -228,7 +228,7 @@ class Spool:
         )
 
     def close(self) -> None:
-        """Let others claim what is left."""
+        """Let other hosts claim the remaining entries."""
         with self._lock:
             if self._is_open:
                 self._is_open = False
@@ -237,7 +237,7 @@ class Spool:
 
 
 def _remove(folder: Path) -> None:
-    """Remove a folder without entries; call it with its lock."""
+    """Remove a folder without entries. Requires its lock."""
     if next(folder.glob("*.json"), None) is None:
         with contextlib.suppress(OSError):
             for each in folder.iterdir():

@@ -30,7 +30,7 @@ class ToolCalls:
         return tuple(tool for tool in tools if tool.chat_types is None or chat_type in tool.chat_types)
 
     def call(self, run: RunInfo, name: str, args: Any) -> ToolResult:
-        """Call a tool. Never raises for what a plugin or the model did."""
+        """Call a tool. Never raises for errors of the plugin or the model."""
         allowed = {tool.name: tool for tool in self.available(run.session.chat_type)}
         tool = allowed.get(name)
         if tool is None:
@@ -52,7 +52,7 @@ class ToolCalls:
         return result
 
     def _parse(self, tool: Tool, args: Mapping[str, Any]) -> Any:
-        """Check arguments where the plugin's own validators cannot do harm."""
+        """Parse the arguments in the plugin's executor, since validators are plugin code."""
         plugin_id = self._registries.tools[tool.name][0]
         value, error, seconds = self._runner.call_function(
             plugin_id, tool.name, lambda: tool.parse_arguments(own_copy(args)), budget=tool.timeout_seconds
@@ -66,7 +66,7 @@ class ToolCalls:
         raise ToolArgumentsError(f"{tool.name} failed: {event.message}")
 
     def _ask_plugins(self, run: RunInfo, name: str, args: Mapping[str, Any]) -> tuple[Mapping[str, Any], str | None]:
-        """Let plugins look at a call in turn: the arguments to use, and a refusal if there was one."""
+        """Call `before_tool_call` hooks in turn; return the arguments to use, and a refusal if there was one."""
         for plugin_id in self._runner.implementers("before_tool_call"):
             for answer in self._runner.call("before_tool_call", only=plugin_id, run=run, tool=name, args=args):
                 verdict: ToolCallVerdict = answer.value

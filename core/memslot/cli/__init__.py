@@ -9,7 +9,7 @@ def main() -> None:
     import os
     import sys
 
-    # Threads of OpenBLAS spin while they wait, which doubles the processor time of a search; our products are small.
+    # Threads of OpenBLAS spin while they wait, which doubles the CPU time of a search; our products are small.
     if "OMP_NUM_THREADS" not in os.environ:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when numpy is imported
 
@@ -31,7 +31,7 @@ def main() -> None:
         if owner is None and isinstance(error, OSError) and _is_full_output(error):
             error = MemslotError(f"the output cannot be written: {error.strerror}")
         if not isinstance(error, MemslotError) and (owner is None or os.environ.get("MEMSLOT_TRACE_PLUGINS") == "1"):
-            raise  # a mistake of ours, or somebody is looking for theirs
+            raise  # our bug, or a plugin author is debugging
         from memslot.cli.output import say_error
         from memslot.diagnostics import describe_error
 
@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def _is_full_output(error: OSError) -> bool:
-    """Whether writing to stdout failed; if so, what is left of it is dropped, which Python would try again to write."""
+    """Whether writing to stdout failed; if so, drop its buffer, which Python would try to write again at exit."""
     import errno
     import os
     import sys

@@ -15,20 +15,20 @@ from memslot.cli.plugin_commands import list_plugin_commands, load_plugin_comman
 BUILT_IN = {
     "init": ("memslot.cli.init", "Create a home folder, a config and a starter workspace."),
     "search": ("memslot.cli.search", "Search every memory in the slot; one list, best first."),
-    "remember": ("memslot.cli.remember", "Keep a text in memory."),
+    "remember": ("memslot.cli.remember", "Save a text to memory."),
     "forget": ("memslot.cli.forget", "Show what would be forgotten, ask, and delete it."),
-    "status": ("memslot.cli.status", "Show how every memory in the slot is."),
+    "status": ("memslot.cli.status", "Show the state of every memory in the slot."),
     "run": ("memslot.cli.run", "Show what an agent would be given for a prompt."),
     "plugins": ("memslot.cli.plugins", "List, enable, install, validate and create plugins."),
     "embed": ("memslot.cli.embed", "List and test embedding providers."),
     "config": ("memslot.cli.config", "Read and change the settings."),
     "sessions": ("memslot.cli.sessions", "List, show, export, import and delete conversations."),
     "doctor": ("memslot.cli.doctor", "Check the setup: what is wrong and how to fix it."),
-    "paths": ("memslot.cli.paths", "Print where everything is kept."),
+    "paths": ("memslot.cli.paths", "Print where memslot keeps its files."),
     "trust": ("memslot.cli.trust", "Trust a project's config file."),
     "completion": ("memslot.cli.completion", "Print a completion script for your shell."),
 }
-"""Command, the module whose `command` it is, and its line in the help: nothing is imported to list them."""
+"""Each command's module and line of help; listing them imports nothing."""
 
 
 class Commands(click.Group):
@@ -62,7 +62,7 @@ class Commands(click.Group):
             raise click.UsageError(message, ctx) from None
 
     def _below(self, ctx: click.Context, name: str) -> list[str]:
-        """`memory search` for "search": looked for where a plugin's manifest speaks of it, so that few are loaded."""
+        """Suggest `memory search` for "search"; loads only plugins whose manifest mentions the word."""
         found = []
         for group_name, (_, text) in sorted(list_plugin_commands().items()):
             if name not in re.findall(r"[a-z-]+", text.lower()):

@@ -74,8 +74,8 @@ def _without_nulls(tree: Any) -> Any:
 def set_(key: str, value: str, project: bool) -> None:
     """Set KEY to VALUE in the config file; comments and layout stay as they are.
 
-    VALUE is read as JSON5 where it is that (6, true, [1, 2]), else as text. A result that would not be
-    valid is refused.
+    VALUE is parsed as JSON5 if possible (6, true, [1, 2]), else taken as text. A change that would make
+    the config invalid is refused.
 
     \b
     Examples:
@@ -86,7 +86,7 @@ def set_(key: str, value: str, project: bool) -> None:
     from memslot.config.edit import parse_cli_value, set_value
     from memslot.plugins.config_loader import tree_problems
 
-    check = partial(tree_problems, places=_places(), is_complete=False)  # what is still missing is told, not refused
+    check = partial(tree_problems, places=_places(), is_complete=False)  # missing settings are reported, not refused
     _edit(project, key, lambda path: set_value(path, key, parse_cli_value(value), check=check))
     _warn_of_what_is_left()
 
@@ -164,7 +164,7 @@ def schema() -> None:
 
     try:
         loaded = load_config(_places())
-    except ConfigError:  # the schema helps to mend it
+    except ConfigError:  # the schema helps to fix it
         loaded = parse_config({})
     print_json(loaded.schema)
 
@@ -187,7 +187,7 @@ def _places() -> Places:
     return Places.from_env()
 
 
-def _edit(project: bool, key: str, change: Any, unchanged: str = "was so already in") -> None:
+def _edit(project: bool, key: str, change: Any, unchanged: str = "already has that value in") -> None:
     places = _places()
     if not project:
         changed = change(places.config_file)
@@ -207,7 +207,7 @@ def _edit(project: bool, key: str, change: Any, unchanged: str = "was so already
 
 
 def _is_trusted(file: Path, places: Places) -> bool:
-    """Whether a project file counts as the person's own: trusted as it is, or not there before."""
+    """Whether a project file may be edited: it is trusted as it is, or does not exist yet."""
     from memslot.config.project import read_project_file
     from memslot.config.trust import read_trust
 
@@ -215,7 +215,7 @@ def _is_trusted(file: Path, places: Places) -> bool:
 
 
 def _warn_of_what_is_left() -> None:
-    """After a change: plugins that still lack a setting, and a slot that names the wrong plugin."""
+    """Warn after a change of plugins that still lack a setting, and of a slot that names the wrong plugin."""
     from memslot.plugins.config_loader import load_config
     from memslot.plugins.overview import decide_plugins
 

@@ -17,7 +17,7 @@ _MARKS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "problem": ("✗",
 def command(as_json: bool) -> None:
     """Check the setup: what is wrong and how to fix it.
 
-    Looks at the config, the places, the plugins, the memory slot and the embedding provider. Exits with
+    Checks the config, the folders, the plugins, the memory slot and the embedding provider. Exits with
     1 if something is wrong.
 
     \b
@@ -58,6 +58,6 @@ def _report(findings: Sequence[Finding], as_json: bool) -> None:
             if finding.action:
                 click.echo(f"    → {clean(finding.action)}")
         wrong = sum(finding.level == "problem" for finding in findings)
-        click.echo("\nAll is well." if healthy else f"\n{counted(wrong, 'problem')}.")
+        click.echo("\nNo problems found." if healthy else f"\n{counted(wrong, 'problem')}.")
     if not healthy:
         raise click.exceptions.Exit(1)

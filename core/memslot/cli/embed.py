@@ -45,7 +45,7 @@ def providers(agent: str | None, as_json: bool) -> None:
         selection = host.select_embedder()
     chosen = selection.provider.id if selection.provider is not None else None
     passed_over = dict(selection.passed_over)
-    # What a provider lacks is known beforehand; that it cannot be created is known only once it was tried.
+    # What a provider lacks is known in advance; whether it can be created, only after trying.
     lacks = {each.id: each.lack or (passed_over.get(each.id) if each.id != chosen else None) for each in reports}
     if as_json:
         rows = [
@@ -144,7 +144,7 @@ def text(text: str, name: str | None, as_query: bool, agent: str | None, as_json
     with _load(agent) as host:
         selection = _select(host, name)
         if selection.provider is None:
-            raise click.ClickException(f"there is no provider to ask: {clean(selection.reason)}")
+            raise click.ClickException(f"no provider is available: {clean(selection.reason)}")
         pipeline = EmbeddingPipeline(selection.provider)
         row = pipeline.embed_query(text) if as_query else pipeline.embed_documents([text])[0]
     numbers = [float(number) for number in row]
@@ -159,7 +159,7 @@ def text(text: str, name: str | None, as_query: bool, agent: str | None, as_json
         print_json(told)
         return
     if told["zero"]:
-        say_warning("this is a vector of zeros, which says nothing and is never compared")
+        say_warning("this is a zero vector, which means nothing and is never compared")
     first = "  ".join(f"{number:+.4f}" for number in numbers[:_SHOWN_NUMBERS])
     more = "  …" if len(numbers) > _SHOWN_NUMBERS else ""
     click.echo(f"{first}{more}\n{len(numbers)} dimensions, {told['provider']} ({told['model']})")

@@ -26,7 +26,7 @@ _SHOWN_CHARS = 200
 
 @dataclass(frozen=True)
 class Item:
-    """Something a memory holds, with its text: the person sees it before they decide."""
+    """An item of a memory, with its text for the user to review."""
 
     memory_id: str
     path: str
@@ -90,7 +90,7 @@ def command(targets: tuple[str, ...], memory_id: str | None, yes: bool, agent: s
 
 
 def _able(host: Host, only: str | None) -> list[str]:
-    """Ids of the memories that can forget; raises a ClickException where none can."""
+    """Return the ids of the memories that can forget. Raises a ClickException if none can."""
     from memslot.memory.capabilities import CanForget
     from memslot.memory.passages import CanEdit
 
@@ -103,11 +103,11 @@ def _able(host: Host, only: str | None) -> list[str]:
     return able
 
 
-# What is meant
+# Finding the items
 
 
 def _at_path(host: Host, able: Sequence[str], path: str) -> list[Item]:
-    """What has exactly this path, in each memory; more than one where two memories use the same."""
+    """Return the items with exactly this path; several if memories share it."""
     from memslot.diagnostics import describe_error
     from memslot.errors import MemslotError
     from memslot.threads import call_within
@@ -144,7 +144,7 @@ def _passage_item(memory_id: str, passage: Passage) -> Item:
 
 
 def _text_at(memory: Memory, path: str) -> str | None:
-    """The text of an item, by the first of its abilities that can tell; None where there is no such item."""
+    """Return an item's text through the first capability that has it; None if there is no such item."""
     from memslot.memory.capabilities import CanList, CanRead
 
     if isinstance(memory, CanRead):
@@ -164,7 +164,7 @@ def _text_at(memory: Memory, path: str) -> str | None:
 
 
 def _search(host: Host, memory_ids: Sequence[str], query: str) -> list[Item]:
-    """The items that a query finds, best first, each once."""
+    """Return the items that a query finds, best first, without duplicates."""
     outcome = host.memories.search(query, only=tuple(memory_ids), max_results=CANDIDATES, seconds=ANSWER_SECONDS)
     for memory_id, problem in outcome.problems.items():
         say_warning(f"{memory_id}: {clean(problem)}")
@@ -194,7 +194,7 @@ def _items_of(host: Host, memory_id: str, hits: Sequence[MemoryHit], query: str)
 
 
 def _say_elsewhere(host: Host, able: Sequence[str], query: str) -> None:
-    """Name what other memories hold on it: a person who forgets something should know that it is also there."""
+    """Report matches in memories that cannot forget, so that the user knows they remain."""
     others = [each for each in host.memories.ids if each not in able]
     if not others:
         return
@@ -220,7 +220,7 @@ def _needs_paths(query: str, candidates: Sequence[Item]) -> str:
 
 
 def _confirmed(items: list[Item], yes: bool, as_json: bool) -> list[Item]:
-    """The items that were named by their paths, once the person agrees."""
+    """Return the items named by path, if the user confirms."""
     if yes:
         paths = [item.path for item in items]
         doubled = next((path for path in paths if paths.count(path) > 1), None)
@@ -236,7 +236,7 @@ def _confirmed(items: list[Item], yes: bool, as_json: bool) -> list[Item]:
 
 
 def _choose(query: str, items: Sequence[Item]) -> list[Item]:
-    """Those of the found items that the person names by their numbers."""
+    """Return the items that the user picks by number."""
     if not items:
         raise click.ClickException(f'nothing that can be forgotten was found for "{clean(query)}"')
     for number, item in enumerate(items, 1):
@@ -263,7 +263,7 @@ def _print_item(item: Item, before: str = "") -> None:
 
 
 def _forget(host: Host, items: Sequence[Item]) -> tuple[list[Item], bool]:
-    """Those that were forgotten, and whether one could not be; each is tried."""
+    """Try to delete each item; return those deleted, and whether any failed."""
     from memslot.errors import MemslotError
 
     forgotten, failed = [], False

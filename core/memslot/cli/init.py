@@ -47,7 +47,7 @@ def command(as_json: bool) -> None:
         )
         return
     for path in made:
-        say_done(f"made {path}")
+        say_done(f"created {path}")
     if not made:
         click.echo("Already set up; nothing changed.")
     click.echo('Next: memslot run "what do you know about me?"')
@@ -75,7 +75,7 @@ def _make_file(path: Path, text: str, made: list[str]) -> None:
     try:
         with note_lock(path):
             write_file(path, text, overwrite=False)
-    except FileExistsError:  # somebody was faster
+    except FileExistsError:  # another process was faster
         return
     except MemslotError as error:
         raise click.ClickException(str(error)) from None

@@ -1,4 +1,4 @@
-"""What a memory found, in words: the same for every command that searches."""
+"""Search results as text, the same in every command that searches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def print_hit(hit: MemoryHit, memory_id: str | None = None) -> None:
-    """A hit with its heading: where it is and how well it fits, after the memory it comes from if that is told."""
+    """Print a hit under a heading: its memory if given, its location and its score."""
     owner = click.style(f"{clean(memory_id)}  ", fg="cyan") if memory_id else ""
     echo(owner + click.style(f"{clean(hit.citation)}  {hit.score:.2f}", bold=True))
     echo(clean_lines(hit.snippet))
@@ -22,7 +22,7 @@ def print_hit(hit: MemoryHit, memory_id: str | None = None) -> None:
 
 
 def print_explanation(explanation: Mapping[str, Any] | None, indent: str = "  ") -> None:
-    """How a score came about, a line for each part; a memory chooses the names."""
+    """Print how a score was computed, one line per part; the memory names the parts."""
     for name, value in (explanation or {}).items():
         if isinstance(value, Mapping):
             echo(f"{indent}{clean(name)}")
@@ -33,7 +33,7 @@ def print_explanation(explanation: Mapping[str, Any] | None, indent: str = "  ")
 
 
 def say_remarks(outcome: MemorySearchOutcome, memory_id: str | None = None) -> None:
-    """What a search did not do, why, and what helps; on stderr."""
+    """Print a search's warnings and remedies on stderr."""
     of = f"{memory_id}: " if memory_id else ""
     for word, sentence in (("Warning", outcome.warning), ("Stale", outcome.stale), ("Try", outcome.action)):
         if sentence:

@@ -18,7 +18,7 @@ _WIDEST_PADDING = 60
 
 @contextlib.contextmanager
 def results_apart() -> Iterator[None]:
-    """While this lasts stdout belongs to the command's results: what plugins print goes to stderr."""
+    """Reserve stdout for the command's results; what plugins print goes to stderr."""
     global _results
     _results, sys.stdout = sys.stdout, sys.stderr
     try:
@@ -28,39 +28,39 @@ def results_apart() -> Iterator[None]:
 
 
 def echo(text: str = "") -> None:
-    """A line of the command's results."""
+    """Print a line of results."""
     click.echo(text, file=_results)
 
 
 def print_json(data: Any) -> None:
-    """One JSON document on stdout; where that cannot show every character, in escapes."""
+    """Print a JSON document, escaping what stdout cannot encode."""
     echo(json_text(data, getattr(_results or sys.stdout, "encoding", None)))
 
 
 def say_error(message: str) -> None:
-    """An error, on stderr."""
+    """Print an error on stderr."""
     click.echo(click.style("Error: ", fg="red", bold=True) + message, err=True)
 
 
 def say_warning(message: str) -> None:
-    """A warning, on stderr."""
+    """Print a warning on stderr."""
     click.echo(click.style("Warning: ", fg="yellow") + message, err=True)
 
 
 def say_done(message: str) -> None:
-    """A line of the results that says what was done."""
+    """Print what was done, as a line of the results."""
     echo(click.style("✓ ", fg="green") + message)
 
 
 def keep_log_quiet() -> None:
-    """For commands that print diagnostics themselves: the log would say everything twice."""
+    """Silence the log, for commands that print diagnostics themselves."""
     import logging
 
     logging.getLogger("memslot").addHandler(logging.NullHandler())
 
 
 def print_pairs(pairs: Iterable[Sequence[str]]) -> None:
-    """Names with what they stand for, below each other; a name that stands for nothing is left out."""
+    """Print names and values, one pair per line, without empty values."""
     known = [(name, clean(value)) for name, value in pairs if value]
     width = max((len(name) for name, _ in known), default=0)
     for name, value in known:
@@ -68,7 +68,7 @@ def print_pairs(pairs: Iterable[Sequence[str]]) -> None:
 
 
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A table: drawn by rich on a terminal, plain columns where the output is read by a program."""
+    """Print a table: drawn by rich on a terminal, plain columns otherwise."""
     rows = [[clean(cell) for cell in row] for row in rows]
     if sys.stdout.isatty():
         _print_rich(headings, rows)

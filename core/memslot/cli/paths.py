@@ -11,7 +11,7 @@ from memslot.cli.output import print_json, print_pairs, say_warning
 @click.option("--agent", help="Agent to use (default: the default agent).")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(agent: str | None, as_json: bool) -> None:
-    """Print where everything is kept.
+    """Print where memslot keeps its files.
 
     \b
     Examples:

@@ -34,7 +34,7 @@ def init(name: str, kind: Kind, folder: Path | None) -> None:
     from memslot.scaffold.names import names_for
     from memslot.scaffold.package import write_package
 
-    names_for(name)  # refuses a name that is a path before it becomes one
+    names_for(name)  # rejects a name that is a path before it is used as one
     target = folder.expanduser() if folder is not None else Path(name)
     for path in write_package(name, kind, target):
         say_done(f"wrote {path}")
@@ -49,8 +49,8 @@ def validate(target: str, settings: str, as_json: bool) -> None:
     """Validate a plugin: its manifest, its package and how it loads.
 
     PATH is a folder with a plugin in it (default: the current one), ID an installed plugin. The
-    plugin is loaded in a process of its own, with an empty home. Exits with 1 if there is a problem; a
-    note is not one.
+    plugin is loaded in a separate process, with an empty home. Exits with 1 if there is a problem;
+    notes don't count.
 
     \b
     Examples:

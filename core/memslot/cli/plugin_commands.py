@@ -1,4 +1,4 @@
-"""Commands that plugins bring: listed from their manifests, loaded when they are called."""
+"""Plugins' commands: listed from their manifests, loaded when called."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from memslot.plugins.overview import Overview
 
 running: str | None = None
-"""The plugin whose command is being carried out: whatever it raises is its doing, not ours."""
+"""The plugin whose command is running: what it raises is the plugin's error, not ours."""
 
 
 def read_current_overview(*, with_config: bool = False) -> Overview:
-    """What is installed and runs, for this home and this folder."""
+    """Read what is installed and what runs, for this home and folder."""
     from memslot.config.paths import Places
     from memslot.plugins.overview import read_overview
 
@@ -25,7 +25,7 @@ def read_current_overview(*, with_config: bool = False) -> Overview:
 
 
 def prepare_host(overview: Overview, agent: str | None) -> Host:
-    """A host for a command: it starts a plugin when something of it is needed first."""
+    """Create a host for a command; each plugin starts on first use."""
     from memslot.config.paths import Places
     from memslot.host import Host
 
@@ -34,7 +34,10 @@ def prepare_host(overview: Overview, agent: str | None) -> Host:
 
 
 def list_plugin_commands(group: str = "") -> dict[str, tuple[str, str]]:
-    """Commands of plugins that run: name to (plugin, help), in a group or at the top. A broken config lists none."""
+    """Return the commands of running plugins, name to (plugin, help), of a group or the top level.
+
+    A broken config has none.
+    """
     from memslot.cli.output import clean
     from memslot.errors import MemslotError
 
@@ -51,7 +54,7 @@ def list_plugin_commands(group: str = "") -> dict[str, tuple[str, str]]:
 
 
 class OpenGroup(click.Group):
-    """A group of memslot's own to which plugins add commands; its own commands come first."""
+    """A built-in group to which plugins add commands; built-in commands come first."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted({*super().list_commands(ctx), *list_plugin_commands(self.name or "")})
@@ -67,7 +70,7 @@ class OpenGroup(click.Group):
 
 
 def load_plugin_command(ctx: click.Context, name: str) -> click.Command | None:
-    """The command of that name, with its plugin loaded; None where no known plugin has it.
+    """Load a command's plugin and return the command; None if no known plugin has it.
 
     Raises ConfigError, or a ClickException that says why the plugin that has it does not run.
     """
@@ -79,7 +82,7 @@ def load_plugin_command(ctx: click.Context, name: str) -> click.Command | None:
             plugin, reason = decisions[0].plugin, decisions[0].reason
             raise click.ClickException(
                 f'"{name}" comes with the plugin {plugin.id}, which does not run: {reason}; '
-                f"switch it on with: memslot plugins enable {plugin.id}"
+                f"enable it with: memslot plugins enable {plugin.id}"
             )
         from memslot.plugins.hints import install_command_for
 
@@ -108,6 +111,6 @@ def _load(ctx: click.Context, overview: Overview, plugin_id: str, name: str) -> 
         say_warning(warning)
     if command is None:
         why = host.failure(plugin_id) or "it did not register it"
-        raise click.ClickException(f'the plugin {plugin_id} does not give the command "{name}": {why}')
+        raise click.ClickException(f'the plugin {plugin_id} does not provide the command "{name}": {why}')
     running = plugin_id
     return command

@@ -34,7 +34,7 @@ def install(packages: tuple[str, ...], upgrade: bool, editable: bool) -> None:
     if new:
         say_done(f"new plugins: {', '.join(new)}")
     else:
-        say_warning("pip is done, but brought no plugin that was not there before")
+        say_warning("pip succeeded, but installed no new plugin")
 
 
 @click.command("uninstall")
@@ -80,7 +80,7 @@ def _refuse_option(package: str) -> None:
 def _run_pip(arguments: list[str]) -> None:
     if importlib.util.find_spec("pip") is None:
         raise click.ClickException(
-            f"there is no pip in {sys.prefix}; install the package with the tool that made this environment"
+            f"there is no pip in {sys.prefix}; install the package with the tool that created this environment"
         )
     # pip's report is progress, not a result. -P: a pip.py in the current folder is not pip.
     done = subprocess.run([sys.executable, "-P", "-m", "pip", *arguments], stdout=sys.stderr, check=False)

@@ -37,10 +37,10 @@ def enable(plugin_id: str, beside: bool) -> None:
     edit = _Edit()
     if plugin_id in edit.listed("deny"):
         edit.put("plugins.deny", [name for name in edit.listed("deny") if name != plugin_id])
-        say_done(f"{plugin_id} is taken off plugins.deny")
+        say_done(f"{plugin_id} was removed from plugins.deny")
     if edit.listed("allow") and plugin_id not in edit.listed("allow"):
         edit.put("plugins.allow", [*edit.listed("allow"), plugin_id])
-        say_done(f"{plugin_id} is added to plugins.allow")
+        say_done(f"{plugin_id} was added to plugins.allow")
     if plugin_id in edit.disabled():
         edit.put(f'plugins.entries."{plugin_id}".enabled', True)
     for slot, kind in SLOT_KINDS.items():
@@ -78,13 +78,13 @@ def disable(plugin_id: str) -> None:
         others = [each for each in members_of(value) if each != plugin_id]
         if plugin_id in members_of(value) and others:
             edit.remove_member(slot, plugin_id)
-            say_done(f"it is taken out of the {slot} slot, which leaves {' and '.join(others)}")
+            say_done(f"it was removed from the {slot} slot, which leaves {' and '.join(others)}")
         elif plugin_id in members_of(value):
             say_warning(f"it owned the {slot} slot, which is empty now; fill it with: memslot plugins enable ID")
 
 
 class _Edit:
-    """Changes of the person's config file, one key at a time."""
+    """Changes the user's config file, one key at a time."""
 
     def __init__(self) -> None:
         from memslot.config.paths import Places
@@ -103,7 +103,7 @@ class _Edit:
         return self._plugins.slots.to_tree()
 
     def add_member(self, slot: str, plugin_id: str) -> None:
-        """Put a plugin behind the others of a slot; a list that is there keeps its comments."""
+        """Append a plugin to a slot; an existing list keeps its comments."""
         value = self.slots()[slot]
         if isinstance(value, str) or not self._is_written(slot):
             self.put(f"plugins.slots.{slot}", [*members_of(value), plugin_id])
@@ -118,7 +118,7 @@ class _Edit:
             self.put(f"plugins.slots.{slot}", [each for each in members_of(value) if each != plugin_id])
 
     def _is_written(self, slot: str) -> bool:
-        """Whether the person's own file has the slot's list."""
+        """Whether the slot's list is in the user's own file."""
         return slot in self._plugins.slots.written()
 
     def put(self, key: str, value: Any) -> None:

@@ -185,7 +185,7 @@ def state_of(decision: Decision) -> str:
 
 
 def find_decision(plugin_id: str) -> Decision:
-    """The plugin of that id, or one sentence that names the likely one."""
+    """Find a plugin by id. Raises a ClickException with a suggestion if there is none."""
     decisions = read_current_overview().activation.decisions
     for decision in decisions:
         if decision.plugin.id == plugin_id and decision.code != "overridden":

@@ -12,13 +12,13 @@ from memslot.cli.slot import agent_option, check_memory_id, json_option, open_me
 
 @click.command("remember")
 @click.argument("text")
-@click.option("--in", "memory_id", metavar="ID", help="Memory to keep it in (default: the first that can).")
+@click.option("--in", "memory_id", metavar="ID", help="Memory to save it to (default: the first that can).")
 @agent_option
 @json_option
 def command(text: str, memory_id: str | None, agent: str | None, as_json: bool) -> None:
-    """Keep TEXT in memory; `-` reads it from stdin.
+    """Save TEXT to memory; `-` reads it from stdin.
 
-    It is on disk when the command ends. Secrets in it are redacted.
+    It is on disk when the command returns. Secrets in it are redacted.
 
     \b
     Examples:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def command(prompt: str, session: str | None, chat_type: ChatType, agent: str | None, as_json: bool) -> None:
     """Show what an agent would be given for PROMPT: context, system prompt and tools.
 
-    Calls no model. Plugins are asked as in a real run, so this shows what they recall.
+    Calls no model. Plugins are called as in a real run, so this shows what they recall.
 
     \b
     Examples:
@@ -62,13 +62,13 @@ def command(prompt: str, session: str | None, chat_type: ChatType, agent: str | 
                 _print_part("Prompt", run.info.prompt)
                 tools = [f"{tool.name}: {tool.description}" for tool in run.tools]
                 _print_part("Tools", "\n".join(tools) or "(none)")
-        host.close()  # what plugins do at the end of a run belongs to it
+        host.close()  # the run includes what plugins do at its end
         for event in host.diagnostics:
             say_warning(str(event))
 
 
 def _memory_statuses(host: Host) -> Mapping[str, MemoryStatus]:
-    """How each memory is, by name; a slot of one calls it "memory"."""
+    """Return each memory's status by name; a single memory is called "memory"."""
     statuses = host.memories.statuses()
     return statuses if len(statuses) > 1 else {"memory": host.memory_status()}
 

@@ -86,7 +86,7 @@ def _print_outcome(outcome: StackOutcome, explain: bool) -> None:
     for memory_id, each in outcome.outcomes.items():
         say_remarks(each, memory_id if several else None)
     if outcome.weak and not any(each.warning for each in outcome.outcomes.values()):
-        click.echo("None of these is a good match; they are the nearest there is.", err=True)
+        click.echo("None of these is a good match; they are the closest ones.", err=True)
 
 
 def _outcome_json(outcome: StackOutcome, explain: bool) -> dict[str, Any]:

@@ -129,9 +129,9 @@ def export(session_id: str, form: str, output: Path | None, agent: str | None) -
     """Export a conversation. Nothing is redacted.
 
     \b
-    json5      the messages with all that the registry knows
-    jsonl      the transcript, line by line as it is
-    markdown   what was said, to read
+    json5      the messages and the session's metadata
+    jsonl      the raw transcript
+    markdown   the conversation as readable text
 
     \b
     Examples:
@@ -189,11 +189,11 @@ def _store(agent: str | None) -> SessionStore:
 
 
 def _meant(store: SessionStore, written: str) -> str:
-    """The id that begins with what was written, if there is just one."""
+    """Resolve the beginning of an id, if it is unambiguous."""
     ids = store.ids()
     if written in ids:
         return written
-    if not written:  # it begins every id, and may come from a variable that a script did not set
+    if not written:  # it matches every id, and may come from an unset shell variable
         raise click.ClickException("the id is empty; `memslot sessions list` shows all")
     found = [each for each in ids if each.startswith(written)]
     if len(found) == 1:
@@ -201,7 +201,7 @@ def _meant(store: SessionStore, written: str) -> str:
     if not found:
         raise click.ClickException(f"there is no conversation {written!r}; `memslot sessions list` shows all")
     shown = ", ".join(clean(each) for each in found[:5]) + (", …" if len(found) > 5 else "")
-    raise click.ClickException(f"{written!r} matches {len(found)} ids ({shown}); type more of it")
+    raise click.ClickException(f"{written!r} matches {len(found)} ids ({shown}); give more of the id")
 
 
 def _print_message(entry: Entry) -> None:

@@ -1,4 +1,4 @@
-"""What the commands about the memory slot share. They go by capabilities and name no plugin."""
+"""Shared by the commands that work on the memory slot. They use capabilities and name no plugin."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from memslot.host import Host
 
 ANSWER_SECONDS = 15.0
-"""How long a person waits for a memory that does not answer."""
+"""How long a command waits for a memory that does not answer."""
 _SAID_BY_COMMANDS = ("search", "status", "remember", "forget")
-"""Stages of diagnostics whose faults the commands themselves report."""
+"""Diagnostic stages that the commands report themselves."""
 
 agent_option = click.option("--agent", metavar="ID", help="Agent to use (default: the default agent).")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -28,9 +28,9 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 
 @contextlib.contextmanager
 def open_memories(agent: str | None) -> Iterator[Host]:
-    """A host whose memory slot is filled; what plugins print meanwhile goes to stderr.
+    """Open a host that has a memory; what plugins print meanwhile goes to stderr.
 
-    Raises a ClickException that says why where there is no memory.
+    Raises a ClickException with the reason if there is no memory.
     """
     keep_log_quiet()
     agent = agent or click.get_current_context().find_root().params.get("agent")
@@ -48,7 +48,7 @@ def open_memories(agent: str | None) -> Iterator[Host]:
 
 
 def check_memory_id(host: Host, memory_id: str | None) -> str | None:
-    """The id as it is; raises a UsageError that names the memories of the slot for any other."""
+    """Return the id. Raises a UsageError that lists the memories of the slot if it is none of them."""
     if memory_id is not None and memory_id in host.memories.absent:
         raise click.ClickException(f"{memory_id} does not run: {clean(host.memories.absent[memory_id])}")
     if memory_id is not None and memory_id not in host.memories.ids:
@@ -59,9 +59,9 @@ def check_memory_id(host: Host, memory_id: str | None) -> str | None:
 
 
 def refresh_all(host: Host, only: str | None, seconds: float) -> None:
-    """Let the memories take up what changed, all at the same time: a command has no later moment to find it.
+    """Refresh all memories concurrently: a command has no later chance to find what changed.
 
-    One that takes longer goes on in the background, and what it finds may be older.
+    A memory that takes too long continues in the background, and its results may be stale.
     """
     from memslot.diagnostics import describe_error
     from memslot.memory.capabilities import CanRefresh
@@ -88,8 +88,8 @@ def refresh_all(host: Host, only: str | None, seconds: float) -> None:
             memory_id, problem = done.get(timeout=max(0.0, until - time.monotonic()))
         except queue.Empty:
             for memory_id in sorted(waiting):
-                say_warning(f"{memory_id}: the latest changes are still being taken up")
+                say_warning(f"{memory_id}: the latest changes are still being indexed; results may be stale")
             return
         waiting.discard(memory_id)
         if problem is not None:
-            say_warning(f"{memory_id}: the latest changes could not be taken up: {clean(problem)}")
+            say_warning(f"{memory_id}: the latest changes could not be indexed: {clean(problem)}")

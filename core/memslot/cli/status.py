@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @agent_option
 @json_option
 def command(agent: str | None, as_json: bool) -> None:
-    """Show how every memory in the slot is: what it holds, what it can do, and any problems.
+    """Show the state of every memory in the slot: what it holds, what it can do, and any problems.
 
     Exits with 1 if one of them has a problem.
 
@@ -55,7 +55,7 @@ def _print_status(memory_id: str, status: MemoryStatus, can: Sequence[str]) -> N
 
 
 def _words(name: str) -> str:
-    """`with vector` for the count `withVector`."""
+    """Spell the count `withVector` as `with vector`."""
     return re.sub(r"(?<=[a-z])([A-Z])", lambda letter: f" {letter[1].lower()}", name)
 
 

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 def command(folder: Path | None, revoke: bool, show: bool, dry_run: bool, yes: bool, as_json: bool) -> None:
     """Trust the config file of the project in FOLDER (default: here), as it is now.
 
-    A project's .memslot/memslot.json5 is ignored until you trust it, and again whenever it changes. All
-    that it sets is shown first: which plugins, folders, addresses and environment variables it names. It
-    can't bring code: plugins.load.paths, memory.qmd.command and store.vector.extensionPath count in your
-    own config only.
+    A project's .memslot/memslot.json5 is ignored until you trust it, and again whenever it changes.
+    Everything it sets is shown first, with the plugins, folders, addresses and environment variables it
+    names. It can't bring code: plugins.load.paths, memory.qmd.command and store.vector.extensionPath work
+    in your own config only.
 
     \b
     Examples:

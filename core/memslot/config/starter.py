@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 _CONFIG = """\
-// memslot's settings. Every key has a default: what is commented out here shows it.
+// memslot's settings. Every key has a default; the lines that are commented out are examples.
 // "memslot config schema" lists all keys; "memslot config validate" checks this file.
 // "${NAME}" in any text is replaced by the environment variable NAME.
 {
@@ -24,12 +24,12 @@ _CONFIG = """\
       // workspace: "~/notes",
 
       memorySearch: {
-        // "auto" takes the first provider that has what it needs, and works without any key.
+        // "auto" picks the first provider that is ready, and works without an API key.
         // Others: universal, local, openai, gemini, voyage, ollama; "none" searches by keywords only.
         provider: "auto",
         // remote: { apiKey: "${OPENAI_API_KEY}" },
 
-        // More Markdown to search, beside the workspace:
+        // More Markdown to search besides the workspace:
         // extraPaths: ["~/docs", { path: "~/wiki", pattern: "**/*.md" }],
 
         query: {

@@ -25,7 +25,7 @@ Vector = Sequence[float]
 
 @runtime_checkable
 class EmbeddingProvider(Protocol):
-    """Turns text into vectors. Used from several threads at once."""
+    """Turns text into vectors. Must be thread-safe."""
 
     @property
     def id(self) -> str:
@@ -33,37 +33,37 @@ class EmbeddingProvider(Protocol):
 
     @property
     def model(self) -> str:
-        """Which model is used; part of an index's identity."""
+        """The model's name; part of an index's identity."""
 
     @property
     def dims(self) -> int:
-        """How many numbers a vector has."""
+        """The length of a vector."""
 
     @property
     def max_input_tokens(self) -> int:
-        """How long one text may be."""
+        """The maximum length of one text."""
 
     def embed_query(self, text: str) -> Vector:
-        """Embed what somebody searches for."""
+        """Embed a search query."""
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
-        """Embed texts to be found; one vector each, in their order."""
+        """Embed documents; return one vector each, in order."""
 
 
 def batch_items_of(provider: EmbeddingProvider) -> int:
-    """How many texts one request may hold: the provider's `max_batch_items`, or a number that all take."""
+    """Return the maximum texts per request: the provider's `max_batch_items`, or a number all providers accept."""
     cap = getattr(provider, "max_batch_items", None)
     return cap if isinstance(cap, int) and cap > 0 else DEFAULT_BATCH_ITEMS
 
 
 def batch_tokens_of(provider: EmbeddingProvider) -> int:
-    """How many tokens one request may hold: the provider's `max_batch_tokens`, or a number that all take in time."""
+    """Return the maximum tokens per request: the provider's `max_batch_tokens`, or a number all can handle in time."""
     cap = getattr(provider, "max_batch_tokens", None)
     return cap if isinstance(cap, int) and cap > 0 else DEFAULT_BATCH_TOKENS
 
 
 def timeouts_of(provider: EmbeddingProvider) -> tuple[float, float]:
-    """Seconds for a query and for a batch: the provider's `query_timeout` and `batch_timeout`, or what fits servers."""
+    """Return the provider's `query_timeout` and `batch_timeout` in seconds, or defaults suited to servers."""
     query, batch = getattr(provider, "query_timeout", None), getattr(provider, "batch_timeout", None)
     return (
         float(query) if isinstance(query, int | float) and query > 0 else QUERY_SECONDS,
@@ -93,7 +93,7 @@ def _is_auth_header(name: str) -> bool:
 
 @dataclass(frozen=True)
 class ProviderOptions:
-    """What the person configured for the provider that is about to be created."""
+    """What the user configured for the provider to be created."""
 
     model: str | None = None
     base_url: str | None = None
@@ -105,12 +105,12 @@ class ProviderOptions:
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def for_another_provider(self) -> ProviderOptions:
-        """Without the key, address and model of the provider that was named; the local file is nobody's secret."""
+        """Return a copy without the configured provider's key, address and model; the local file is no secret."""
         return ProviderOptions(model_path=self.model_path, model_cache_dir=self.model_cache_dir, env=self.env)
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """All that makes one provider differ from another, the environment apart."""
+        """Everything that distinguishes one provider from another, except the environment."""
         headers = tuple(sorted(self.headers.items()))
         where = (self.base_url, self.api_key, headers, self.model_path, self.model_cache_dir)
         return (self.model, self.dimensions, *where)
@@ -137,8 +137,8 @@ def _always_ready(options: ProviderOptions) -> str | None:
 class EmbeddingProviderSpec:
     """A provider as `register_embedding_providers` returns it.
 
-    `missing` says in one sentence what the options lack (a key, a file), or None when it can be created.
-    `auto_order` is its place when the person asks for "auto": lower comes first, None means never.
+    `missing` says in one sentence what the options lack (a key, a file), or returns None if nothing is missing.
+    `auto_order` is its place in the selection by "auto": lower comes first, None means never.
     """
 
     id: str
@@ -149,9 +149,9 @@ class EmbeddingProviderSpec:
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not _ID.fullmatch(self.id):
-            raise ProviderError(f"a provider's id is 1 to 64 letters, digits, _ or -, not {self.id!r}")
+            raise ProviderError(f"a provider's id must be 1 to 64 letters, digits, _ or -, not {self.id!r}")
         if self.id in ("auto", "none"):
-            raise ProviderError(f'a provider cannot be named "{self.id}": in the config that has a meaning already')
+            raise ProviderError(f'a provider cannot be named "{self.id}": it is a reserved word in the config')
 
 
 def misfit(value: Any) -> str | None:

@@ -1,4 +1,4 @@
-"""How alike two texts are to the agent's embedder, where asking costs next to nothing."""
+"""The similarity of two texts to the agent's embedder, if that runs locally."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SECONDS = 1.0
 
 
 class Likeness:
-    """Gives cosines; None without an embedder, for one that sends texts to a server, and for one that fails."""
+    """Returns cosines; None if there is no embedder, if it sends texts to a server, or if it fails."""
 
     def __init__(self, select: Callable[[], Selection]) -> None:
         self._select = select
@@ -22,7 +22,7 @@ class Likeness:
     def __call__(self, one: str, other: str) -> float | None:
         try:
             return call_within(SECONDS, lambda: self._cosine(one, other))
-        except Exception:  # whatever an embedder raises: what was recalled is worth more than saying it once
+        except Exception:  # whatever an embedder raises: recalling an item twice is better than failing
             return None
 
     def _cosine(self, one: str, other: str) -> float | None:

@@ -1,4 +1,4 @@
-"""Many texts to vectors: each once, from the cache where it is there, in large batches, several at once."""
+"""Embeds many texts: each once, from the cache if possible, in large batches, several at once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from memslot.embeddings.pieces import Assembly, Piece, batches, split
 from memslot.embeddings.requests import Requests
 from memslot.embeddings.retries import RetryPolicy
 from memslot.embeddings.vectors import is_zero
-from memslot.embeddings.workers import work_off
+from memslot.embeddings.workers import run_jobs
 from memslot.errors import EmbeddingCancelledError
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from memslot.embeddings.vectors import Matrix, Row
 
 Progress = Callable[[int, int], None]
-"""Told how many texts are done, and of how many."""
+"""Called with the number of texts done, and the total."""
 Cancelled = threading.Event | Callable[[], bool]
-"""Set, or true, once the work should stop."""
+"""An event that is set, or a function that returns true, once the work should stop."""
 
 logger = logging.getLogger("memslot.embeddings")
 _MAX_QUERY_PARTS = 4
@@ -35,9 +35,9 @@ _KEYS_AT_ONCE = 1000
 
 
 class EmbeddingPipeline:
-    """One provider, used well. Safe to use from several threads.
+    """Embeds texts with one provider. Thread-safe.
 
-    A limit that is not given is the provider's own advice, else 8,000 tokens and 120 s for a batch, 60 s for a query.
+    Limits default to the provider's own, else to 8,000 tokens and 120 s for a batch and 60 s for a query.
     The provider is not closed with the pipeline: it may serve another one.
     """
 
@@ -77,11 +77,11 @@ class EmbeddingPipeline:
         cancelled: Cancelled | None = None,
         known: Mapping[CacheKey, Row] | None = None,
     ) -> Matrix:
-        """One unit row per text, in their order; a blank text gets a row of zeros and is not sent.
+        """Return one unit-length row per text, in order; a blank text gets a zero row and is not sent.
 
-        A text that is there twice, or in the cache or in `known`, is not embedded again. Every finished batch is
-        in the cache at once, so a call that failed can be repeated and goes on where it ended. Raises a
-        ProviderError, or an EmbeddingCancelledError within a second of being told to stop.
+        Duplicates, and texts in the cache or in `known`, are not embedded again. Every finished batch is
+        cached at once, so a failed call can be repeated and resumes where it ended. Raises a
+        ProviderError, or an EmbeddingCancelledError within a second of being cancelled.
         """
         import numpy
 
@@ -107,7 +107,7 @@ class EmbeddingPipeline:
 
         assembly = Assembly(pieces)
         try:
-            for batch, made in work_off(self._batches(pieces), embed, workers=self._concurrency, stop=stop):
+            for batch, made in run_jobs(self._batches(pieces), embed, workers=self._concurrency, stop=stop):
                 complete = dict(assembly.add(batch, made))
                 for number, row in complete.items():
                     rows[number] = row
@@ -119,7 +119,7 @@ class EmbeddingPipeline:
         return rows if len(order) == len(numbers) else rows[order]
 
     def embed_query(self, text: str, *, cancelled: Cancelled | None = None) -> Row:
-        """The unit row of what somebody searches for; ask `is_zero` before comparing it with anything."""
+        """Return a query's unit-length row; check `is_zero` before comparing it with anything."""
         stop = self.open_stop(cancelled)
         stop.ask()
         text = sendable_texts([text])[0]
@@ -140,11 +140,11 @@ class EmbeddingPipeline:
 
     @staticmethod
     def is_zero(row: Row) -> bool:
-        """Whether a row says nothing. It must not be compared: search by keywords, and say so."""
+        """Whether a row is all zeros. It must not be compared: search by keywords, and say so."""
         return is_zero(row)
 
     def close(self) -> None:
-        """End what is under way with an EmbeddingCancelledError, and begin nothing more. Twice is fine."""
+        """End running calls with an EmbeddingCancelledError and refuse new ones. Idempotent."""
         with self._lock:
             self._closed = True
             stops = list(self._stops)
@@ -152,7 +152,7 @@ class EmbeddingPipeline:
             stop.set("the embedding pipeline was closed")
 
     def open_stop(self, cancelled: Cancelled | None) -> Stop:
-        """The stop of one piece of work, which `close` sets, too."""
+        """Return the cancellation token of one call; `close` sets it as well."""
         stop = Stop(cancelled)
         with self._lock:
             if self._closed:
@@ -161,11 +161,11 @@ class EmbeddingPipeline:
         return stop
 
     def cache_key(self, text: str) -> CacheKey:
-        """Under which key a text's row is kept."""
+        """Return the cache key of a text."""
         return CacheKey(self.provider.id, self.provider.model, self._key, text_hash(text))
 
     def find_rows(self, keys: Sequence[CacheKey], known: Mapping[CacheKey, Row] | None = None) -> dict[CacheKey, Row]:
-        """The rows that need not be embedded: those given, and those in the cache that still fit."""
+        """Return the rows that need not be embedded: those given, and cached ones that still fit."""
         found = {key: known[key] for key in keys if key in known} if known else {}
         left = [key for key in keys if key not in found]
         if self.cache is None:
@@ -181,7 +181,7 @@ class EmbeddingPipeline:
         return found
 
     def keep_rows(self, rows: Mapping[CacheKey, Row]) -> None:
-        """Hand rows to the cache. A row of zeros is not kept: it may be a passing fault of the provider."""
+        """Cache rows, except zero rows, which may be a transient fault of the provider."""
         worth = {key: row for key, row in rows.items() if not is_zero(row)}
         if self.cache is None or not worth:
             return
@@ -191,7 +191,7 @@ class EmbeddingPipeline:
             self._report_cache(error)
 
     def _report_cache(self, error: Exception) -> None:
-        """A cache that does not work makes things slower, not wrong: said once."""
+        """Log a failing cache once: it makes things slower, not wrong."""
         if not self._cache_failed:
             self._cache_failed = True
             logger.warning("the embedding cache does not work, so texts are embedded again: %s", error)
@@ -205,7 +205,7 @@ class EmbeddingPipeline:
 
 
 class _Tally:
-    """Counts texts, those that are there twice as two, and tells how many are done."""
+    """Counts finished texts, duplicates included, and reports progress."""
 
     def __init__(self, order: Sequence[int], progress: Progress | None) -> None:
         self._progress = progress
@@ -222,7 +222,7 @@ class _Tally:
 
 
 def sendable_texts(texts: Iterable[Any]) -> list[str]:
-    """A list of texts that can be written as UTF-8: half a surrogate pair becomes a replacement character."""
+    """Return texts that can be encoded as UTF-8: lone surrogates become replacement characters."""
     if isinstance(texts, str | bytes):
         raise TypeError("expected a list of texts, got a single string")
     listed = list(texts)

@@ -1,4 +1,4 @@
-"""Rows of the latest queries: memories side by side embed a prompt once."""
+"""A cache of the latest queries' rows, so that memories side by side embed a prompt once."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _KEPT = 32
 
 
 class QueryRows:
-    """What one host has embedded last. Whoever asks for a query that is under way waits for it."""
+    """The latest queries of one host. A caller that asks for a query in progress waits for its result."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._calls: OrderedDict[CacheKey, _Call] = OrderedDict()
 
     def get(self, key: CacheKey, make: Callable[[], Row], stop: Stop) -> Row:
-        """The row of a query, made if it is not there; a call that fails leaves nothing behind."""
+        """Return a query's row, embedding it if necessary; a failed call is not cached."""
         with self._lock:
             call = self._calls.get(key)
             is_mine = call is None
@@ -41,7 +41,7 @@ class QueryRows:
             return call.row.copy() if call.row is not None else make()
         try:
             row = make()
-            call.row = None if is_zero(row) else row.copy()  # zeros may be a passing fault of the provider
+            call.row = None if is_zero(row) else row.copy()  # a zero row may be a transient fault of the provider
             return row
         finally:
             call.is_over.set()

@@ -15,7 +15,7 @@ Job = TypeVar("Job")
 Value = TypeVar("Value")
 
 
-def work_off(
+def run_jobs(
     jobs: Sequence[Job], function: Callable[[Job], Value], *, workers: int, stop: Stop
 ) -> Iterator[tuple[Job, Value]]:
     """Yield each job with the function's result, as they complete.

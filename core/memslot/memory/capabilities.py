@@ -89,7 +89,7 @@ class MemoryVersion:
 
 @dataclass(frozen=True)
 class MemoryFinding:
-    """Something in the memory that a person should look at, such as a duplicate or a secret."""
+    """Something in the memory that the user should look at, such as a duplicate or a secret."""
 
     kind: str
     path: str
@@ -117,12 +117,16 @@ class MemoryPoint:
 
 @runtime_checkable
 class CanRefresh(Protocol):
+    """A memory that can take up changes of its sources on demand."""
+
     def refresh(self) -> None:
         """Index what changed in the sources; return once it can be found."""
 
 
 @runtime_checkable
 class CanRead(Protocol):
+    """A memory whose items can be read by their paths."""
+
     def read(
         self, path: str, *, start_line: int = 1, max_lines: int = 200, session: Session | None = None
     ) -> MemoryText:
@@ -131,34 +135,44 @@ class CanRead(Protocol):
 
 @runtime_checkable
 class CanList(Protocol):
+    """A memory that can list all its items."""
+
     def list_items(self, *, cursor: str | None = None, limit: int = 100, session: Session | None = None) -> MemoryPage:
         """Return a page of all items, in an order that is stable while nothing is written."""
 
 
 @runtime_checkable
 class CanRemember(Protocol):
+    """A memory that can store a text."""
+
     def remember(self, text: str, *, session: Session | None = None) -> MemoryReceipt:
         """Store a text durably. Secrets are redacted."""
 
 
 @runtime_checkable
 class CanForget(Protocol):
+    """A memory that can delete an item."""
+
     def forget(self, path: str) -> bool:
         """Delete an item permanently; return False if there is none at that path."""
 
 
 @runtime_checkable
 class CanUpdate(Protocol):
-    def update(self, path: str, text: str, *, expected: str | None = None) -> MemoryReceipt:
-        """Replace an item's text by a person's own; on disk when this returns. Raises a MemslotError if that failed.
+    """A memory whose items can be edited."""
 
-        `expected` is the text that the person saw, as `read` gave it: the update is refused if it has changed since.
+    def update(self, path: str, text: str, *, expected: str | None = None) -> MemoryReceipt:
+        """Replace an item's text with the user's; on disk when this returns. Raises a MemslotError if that failed.
+
+        `expected` is the text that the user saw, as `read` returned it: the update is refused if it has changed since.
         Secrets that `read` redacts stay as they are in lines that were not edited.
         """
 
 
 @runtime_checkable
 class CanUndo(Protocol):
+    """A memory with earlier versions that can be restored."""
+
     def versions(self, *, limit: int = 50) -> Sequence[MemoryVersion]:
         """Earlier states of the memory, the newest first; the first one is the present."""
 
@@ -168,14 +182,18 @@ class CanUndo(Protocol):
 
 @runtime_checkable
 class CanAudit(Protocol):
+    """A memory that can check its contents for duplicates, secrets and stale entries."""
+
     def audit(self) -> Sequence[MemoryFinding]:
         """Check everything, the most important findings first. Changes nothing."""
 
 
 @runtime_checkable
 class CanMap(Protocol):
+    """A memory that can provide vectors of its contents, to draw a map."""
+
     def points(self, *, limit: int = 500) -> Sequence[MemoryPoint]:
-        """An even sample of what is remembered, with vectors of one length; empty where there are none."""
+        """An even sample of the memory, with vectors of one length; empty if there are none."""
 
 
 @runtime_checkable

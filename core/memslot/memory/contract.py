@@ -30,7 +30,7 @@ class MemoryHit:
         return self.path if self.start_line is None else f"{self.path}#L{self.start_line}-L{self.end_line}"
 
     def to_json(self) -> dict[str, Any]:
-        """The hit with the keys that commands and tools print; `explain` is there if somebody asked for it."""
+        """Return the hit with the keys that commands and tools print; `explain` only if it was requested."""
         data = {
             "path": self.path,
             "startLine": self.start_line,
@@ -58,7 +58,7 @@ class MemorySearchOutcome:
     stale: str | None = None
     """What on disk the results do not cover yet, if anything."""
     weak: bool = False
-    """Whether none of the hits is a good one: they are the nearest there is."""
+    """Whether no hit is a good match: they are only the closest ones."""
     explanation: Mapping[str, Any] | None = None
     """What was considered, if asked for. Its `dropped`, if any, are explanations of hits, each with a `path`, a `score`
     and the reason as its `outcome`."""
@@ -111,7 +111,7 @@ def misfit(value: Any) -> str | None:
 def search_memory(memory: Memory, query: str, *, max_results: int | None = None, **options: Any) -> MemorySearchOutcome:
     """Search with those options that the memory's `search` accepts.
 
-    A memory that does not accept `session` is not asked where others listen: it could not leave out what is private.
+    A memory that does not accept `session` is not searched in group chats: it could not leave out private items.
     """
     taken = inspect.signature(memory.search).parameters
     takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in taken.values())

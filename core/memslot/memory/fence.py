@@ -60,7 +60,7 @@ def _fit(text: str, room: int) -> str:
 
 
 def strip_recalled(text: str) -> str:
-    """Remove recalled blocks, also one whose end is missing, so that memory never remembers itself."""
+    """Remove recalled blocks, including one without an end, so that memory never captures itself."""
     return _BLOCK.sub(_gap, text)
 
 
@@ -70,6 +70,6 @@ def recalled_blocks(text: str) -> list[str]:
 
 
 def _gap(block: re.Match[str]) -> str:
-    """What is left of a block: a space where what stood around it would grow together into another one."""
+    """Return what replaces a block: a space if the text around it would otherwise join into a new block."""
     before, after = block.string[max(0, block.start() - 1) : block.start()], block.string[block.end() : block.end() + 1]
     return " " if before and after and not before.isspace() else ""

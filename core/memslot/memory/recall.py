@@ -16,10 +16,10 @@ def join_recalled(
     side_by_side: bool = False,
     cosine: Callable[[str, str], float | None] = lambda one, other: None,
 ) -> str:
-    """The fenced block of what plugins recall; empty where they recall nothing.
+    """Return the fenced block of what plugins recall; empty if they recall nothing.
 
-    Each plugin's items are cut to the plugin's own room, then all of them to the largest. With `side_by_side` every
-    item names its source, also where a single memory recalls something.
+    Each plugin's items are cut to its own budget, then all of them to the largest budget. With `side_by_side` every
+    item names its source, even if only one memory recalls something.
     """
     found = {each: start for each, start in starts.items() if start.recalled}
     if not found:
@@ -55,7 +55,7 @@ def _labelled(plugin_id: str, item: RecalledItem, names_source: bool) -> _Item:
 
 
 def _fitted(items: Sequence[_Item], max_chars: int) -> list[_Item]:
-    """The items that fit, whole or as many lines as do; if none fits, the first, for the fence to cut."""
+    """Return the items that fit, whole or as many lines as fit; if none does, the first, for the fence to cut."""
     room = fence_room(max_chars)
     kept: list[_Item] = []
     for item in items:

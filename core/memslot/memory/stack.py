@@ -43,7 +43,7 @@ class StackOutcome:
     problems: Mapping[str, str] = field(default_factory=dict)
     """Memories that did not answer, with the reason."""
     weak: bool = False
-    """Whether none of the hits is a good one: they are the nearest there is."""
+    """Whether no hit is a good match: they are only the closest ones."""
 
 
 class MemoryStack:
@@ -101,9 +101,9 @@ class MemoryStack:
         explain: bool = False,
         seconds: float = SEARCH_SECONDS,
     ) -> StackOutcome:
-        """Search all memories, or some, concurrently; merge the results, best first, without duplicates.
+        """Search all or some memories concurrently; merge the results, best first, without duplicates.
 
-        Without `max_results` each gives as many as it does by default, and the list has six or as many as the longest.
+        Without `max_results` each memory returns its default number, and the list has six, or as many as the longest.
         A memory that has not answered after `seconds` is left out.
         """
         from memslot.retrieval.fusion import fuse, shortlist
@@ -138,7 +138,8 @@ class MemoryStack:
         asked = {each: memory.status for each, memory in self}
         known, problems = self._ask("status", asked, read_status, STATUS_SECONDS)
         lost = {
-            each: MemoryStatus(each, problems=(f"its status cannot be had: {why}",)) for each, why in problems.items()
+            each: MemoryStatus(each, problems=(f"it did not report its status: {why}",))
+            for each, why in problems.items()
         }
         absent = {each: MemoryStatus(each, problems=(f"it does not run: {why}",)) for each, why in self.absent.items()}
         return {each: (known | lost)[each] for each in asked} | absent
@@ -152,7 +153,9 @@ class MemoryStack:
         if into is None:
             found = self.first(CanRemember)
             if found is None:
-                raise MemslotError(f"no memory here can remember a text; there is: {', '.join(self.ids) or 'none'}")
+                raise MemslotError(
+                    f"no memory in the slot can store text; the slot holds: {', '.join(self.ids) or 'none'}"
+                )
             memory_id, memory = found
         else:
             memory_id, memory = into, self._able(into, CanRemember, "remember a text")
@@ -188,7 +191,7 @@ class MemoryStack:
             return named
         wanted = (only,) if isinstance(only, str) else tuple(only)
         if unknown := [each for each in wanted if each not in named]:
-            raise MemslotError(f'no memory "{unknown[0]}" is in the slot; there is: {", ".join(named) or "none"}')
+            raise MemslotError(f'no memory "{unknown[0]}" is in the slot, which holds: {", ".join(named) or "none"}')
         return tuple(each for each in named if each in wanted)
 
     def _able(self, memory_id: str, capability: type, verb: str) -> Any:
@@ -206,7 +209,7 @@ class MemoryStack:
         value, error, seconds = self._runner.call_function(memory_id, stage, call, budget=WRITE_SECONDS, convert=read)
         if error is None:
             return value
-        if isinstance(error, MemslotError):  # its own refusal, in its own words
+        if isinstance(error, MemslotError):  # the memory's own error, in its own words
             raise error
         why = _explained(error, WRITE_SECONDS)
         self._diagnostics.add(memory_id, stage, why, duration_ms=seconds * 1000)

@@ -14,11 +14,11 @@ SLOT_KINDS = {"memory": "memory"}
 """Which kind of plugin each slot takes."""
 
 SlotValue = str | Sequence[str]
-"""What the config says of a slot: one plugin, several in their order, or "none"."""
+"""A slot's value in the config: one plugin, several in order, or "none"."""
 
 
 def members_of(value: SlotValue) -> tuple[str, ...]:
-    """The plugins that a slot names, in their order; none where it is turned off."""
+    """Return the plugins a slot names, in order; empty if it is turned off."""
     names = [value] if isinstance(value, str) else value
     return tuple(dict.fromkeys(name for name in names if name != NO_OWNER))
 
@@ -33,10 +33,10 @@ class Rules:
     disabled: frozenset[str] = frozenset()
     slots: Mapping[str, SlotValue] = field(default_factory=dict)
     chosen_slots: frozenset[str] = frozenset()
-    """The slots that the person filled in, as opposed to defaults."""
+    """Slots set by the user, as opposed to defaults."""
     broken_entries: Mapping[str, str] = field(default_factory=dict)
     only: frozenset[str] | None = None
-    """From MEMSLOT_LOAD_PLUGINS; None where it is not set."""
+    """From MEMSLOT_LOAD_PLUGINS; None if it is not set."""
     all_off: bool = False
     """From MEMSLOT_DISABLE_PLUGINS."""
 
@@ -63,7 +63,7 @@ class Decision:
 class Slot:
     """A slot and the plugins that run in it, in the config's order; the first is the owner.
 
-    `error` is a mistake in the config; `problem` says why the slot is empty, or who of several is missing.
+    `error` is a mistake in the config; `problem` says why the slot is empty, or which of several is missing.
     """
 
     name: str
@@ -71,14 +71,14 @@ class Slot:
     error: str | None = None
     problem: str | None = None
     absent: Mapping[str, str] = field(default_factory=dict)
-    """Plugins that the slot names and that do not run, with the reason for each."""
+    """Plugins that the slot names but that do not run, each with the reason."""
 
     @property
     def owner(self) -> str | None:
         return self.owners[0] if self.owners else None
 
     def missing(self, there: Collection[str], failures: Mapping[str, str]) -> dict[str, str]:
-        """Plugins that the slot names and that put nothing in it, each with the reason."""
+        """Return the plugins that the slot names but that provide nothing for it, each with the reason."""
         silent = {each: failures.get(each, f"it registers no {self.name}") for each in self.owners}
         return {each: why for each, why in (silent | dict(self.absent)).items() if each not in there}
 
@@ -92,7 +92,7 @@ class Activation:
 
     @property
     def running(self) -> tuple[PluginInfo, ...]:
-        """The plugins that run; those of a slot among themselves in the slot's order."""
+        """The running plugins; those of one slot are in the slot's order."""
         plugins = [decision.plugin for decision in self.decisions if decision.runs]
         order = [owner for slot in self.slots for owner in slot.owners]
         members = iter(sorted((each for each in plugins if each.id in order), key=lambda each: order.index(each.id)))
@@ -193,7 +193,7 @@ def _fill(name: str, value: SlotValue, decisions: Sequence[Decision], rules: Rul
     if not isinstance(value, str) and NO_OWNER in value:
         errors.append(
             f'plugins.slots.{name} lists "{NO_OWNER}" beside {_quoted(members)}; '
-            f'take "{NO_OWNER}" out, or turn the slot off with: memslot config set plugins.slots.{name} {NO_OWNER}'
+            f'remove "{NO_OWNER}", or turn the slot off with: memslot config set plugins.slots.{name} {NO_OWNER}'
         )
     for member in members:
         decision = found.get(member)

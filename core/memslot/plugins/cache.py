@@ -1,7 +1,7 @@
-"""Remembers what was worked out, for as long as nothing it came from has changed.
+"""Caches computed results for as long as none of their inputs has changed.
 
 An entry is a JSON file that names its key, the files it depends on with their fingerprints, and the
-environment variables it depends on. Losing one, or finding it torn, only costs the work again.
+environment variables it depends on. A lost or torn entry only costs the work again.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ Value = TypeVar("Value")
 
 
 class Cache:
-    """Entries below one folder. Without the folder's parent (memslot's home) nothing is kept."""
+    """Entries below one folder. Without the folder's parent (memslot's home) nothing is cached."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def get(self, name: str, key: Any, env: Mapping[str, str], decode: Callable[[Any], Value]) -> Value | None:
-        """What was kept under this name, decoded, or None where it was not or is no longer true."""
+        """Return the entry of this name, decoded, or None if there is none or it is stale."""
         try:
             entry = json.loads(_read_own(self._file(name, key)))
             if entry["key"] != key or entry["env"] != _env_digests(entry["env"], env, entry["salt"]):
@@ -52,7 +52,7 @@ class Cache:
         env: Mapping[str, str],
         env_names: Iterable[str] = (),
     ) -> None:
-        """Keep something. `watched` carries fingerprints taken before the work began. Never raises."""
+        """Store an entry. `watched` has fingerprints taken before the work began. Never raises."""
         watched = list(watched)
         if not all(_is_settled(kept) for _, kept in watched):
             return
@@ -77,7 +77,7 @@ class Cache:
 
 
 def replace_file(file: Path, text: str) -> None:
-    """Put a file into a cache's folder in one step, and the oldest of too many out. Raises OSError."""
+    """Atomically write a file into a cache's folder, and delete the oldest if there are too many. Raises OSError."""
     from memslot.storage.atomic import write_file
 
     folder = file.parent
@@ -99,12 +99,12 @@ def _as_fingerprint(kept: Any) -> Fingerprint:
 
 
 def _checksum(value: Any) -> int:
-    """Against damage and for names; `hashlib` would load OpenSSL at every start."""
+    """A checksum for detecting damage and for file names; `hashlib` would load OpenSSL at every start."""
     return zlib.crc32(json.dumps(value).encode())
 
 
 def _env_digests(names: Iterable[str], env: Mapping[str, str], salt: str) -> dict[str, str | None]:
-    """The variables' values, comparable and not readable; None for one that is not set."""
+    """Digest the variables' values, so that they can be compared but not read; None for an unset one."""
     values = {name: env.get(name) for name in names}
     if not values:
         return {}
@@ -117,14 +117,14 @@ def _env_digests(names: Iterable[str], env: Mapping[str, str], salt: str) -> dic
 
 
 def _read_own(file: Path) -> bytes:
-    """An entry that nobody but this user can have written: it may say which plugins run. Raises OSError."""
+    """Read an entry that only this user can have written, since it may decide which plugins run. Raises OSError."""
     with file.open("rb") as opened:
         status = os.fstat(opened.fileno())
         if hasattr(os, "geteuid") and (status.st_uid != os.geteuid() or status.st_mode & 0o022):
-            raise PermissionError(f"{file} could have been written by somebody else")
+            raise PermissionError(f"{file} could have been written by another user")
         return opened.read()
 
 
 def _is_settled(print_: Fingerprint) -> bool:
-    """Whether a file's last change is so long ago that the next one gets another time, however coarse the clock."""
+    """Whether a file's last change is old enough that the next one gets another mtime, however coarse the clock."""
     return print_ is None or time.time_ns() - max(print_[0], print_[1]) > _CLOCK_TICK_NS

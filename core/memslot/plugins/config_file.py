@@ -1,4 +1,4 @@
-"""The user's config file, as a plugin that brings settings from another program sees it."""
+"""The user's config file, for plugins that import settings from another program or edit them."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ NEW_SECRET = f"{HIDDEN} (new)"
 
 @dataclass(frozen=True)
 class ConfigDiff:
-    """A change of the config file that is not written yet."""
+    """A change to the config file that is not written yet."""
 
     lines: tuple[str, ...]
-    """As `diff -u` has it, secrets hidden; empty when nothing changes."""
+    """In the format of `diff -u`, secrets hidden; empty if nothing changes."""
     before: str = field(repr=False)
     """The whole file as it was, secrets included: never show it."""
 
@@ -50,7 +50,7 @@ class ConfigFile:
         self._places = places
         raw = read_config_file(places.config_file)
         self._written: Mapping[str, Any] = raw.tree if raw else {}
-        # In a config that `init` wrote and nobody changed, no setting is the user's choice.
+        # In an unchanged config from `init`, no setting is the user's choice.
         self._chosen: Mapping[str, Any] = {} if raw is None or raw.text == starter_config() else raw.tree
 
     @staticmethod
@@ -107,7 +107,7 @@ class ConfigFile:
         before, after = preview_values(self._places.config_file, _by_name(changes), check=self._check)
         old = "" if before is None else before.text
         known, wanted = (_secrets(raw.tree if raw else {}, self._sensitive) for raw in (before, after))
-        # A secret that takes the place of another one looks different, or the diff would not show the change.
+        # A secret that replaces another one is masked differently, or the diff would not show the change.
         masks = {**dict.fromkeys(wanted, NEW_SECRET), **dict.fromkeys(known, HIDDEN)}
         was, will_be = (_hide(text, masks).splitlines() for text in (old, after.text))
         name = self._places.config_file.name
@@ -116,7 +116,7 @@ class ConfigFile:
     def change(self, changes: Iterable[tuple[KeyPath, Any]], *, expected: str) -> bool:
         """Write and remove settings, all or none, keeping comments and layout; False when nothing changes.
 
-        `expected` is the `before` of the diff that the person saw: a file that was changed since is refused.
+        `expected` is the `before` of the diff that the user saw: a file that was changed since is refused.
         """
         return change_values(self._places.config_file, _by_name(changes), check=self._check, expected=expected)
 
@@ -148,7 +148,7 @@ def _secrets(tree: Any, sensitive: Collection[str]) -> set[str]:
 
 
 def _leaves(one: Any, other: Any) -> Iterator[tuple[Any, Any]]:
-    """The values of two trees of one shape, in pairs; where the second has less, the value is hidden."""
+    """Yield the values of two trees of the same shape in pairs; one that the second lacks is hidden."""
     if isinstance(one, dict):
         for key, value in one.items():
             yield from _leaves(value, other[key] if isinstance(other, dict) else None)

@@ -1,4 +1,4 @@
-"""Reads a config and checks all of it at once, by what the host and the installed plugins say about its keys."""
+"""Reads a config and checks all of it at once, against the schemas of the host and the installed plugins."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _loaded(
 def _placed(finding: Finding, layers: Sequence[RawConfig], source: str) -> ConfigProblem:
     path = finding[0]
     for length in range(len(path), 0, -1):
-        for layer in reversed(layers):  # the last layer that has the key is the one that decided it
+        for layer in reversed(layers):  # the last layer that has the key wins
             if lookup(layer.tree, path[:length]) is not MISSING:
                 line = layer.outline.line_of(path[:length]) if layer.outline else None
                 return with_place(finding, str(layer.path), line)
@@ -93,7 +93,7 @@ def _placed(finding: Finding, layers: Sequence[RawConfig], source: str) -> Confi
 
 
 def _find_plugins(tree: Mapping[str, Any], places: Places, env: Mapping[str, str]) -> Catalog:
-    """All plugins, from the cache where nothing was installed, removed or edited since."""
+    """Return all plugins, from the cache if nothing was installed, removed or edited since."""
     named = lookup(replace_variables(tree, env).tree, ("plugins", "load", "paths"))
     paths = [each for each in named if isinstance(each, str) and each] if isinstance(named, list) else []
     # A relative one is meant from the config file's folder (a project's: from the project).
@@ -112,7 +112,7 @@ def _find_plugins(tree: Mapping[str, Any], places: Places, env: Mapping[str, str
 
 
 def setting_problems(plugin: PluginInfo, loaded: LoadedConfig) -> list[ConfigProblem]:
-    """What is wrong with a plugin's settings, by its own schema."""
+    """Return the problems of a plugin's settings, by its own schema."""
     entry = loaded.config.plugins.entries.get(plugin.id)
     settings = dict(entry.config) if entry else {}
     if not settings and _HARMLESS.issuperset(plugin.config_schema):
@@ -127,7 +127,7 @@ def setting_problems(plugin: PluginInfo, loaded: LoadedConfig) -> list[ConfigPro
 
 
 def entry_problems(loaded: LoadedConfig) -> list[ConfigProblem]:
-    """What plugins' own schemas say about the entries of a whole config."""
+    """Return the problems of all plugins' entries, by the plugins' own schemas."""
     return [
         problem
         for plugin in loaded.catalog.usable
@@ -137,9 +137,9 @@ def entry_problems(loaded: LoadedConfig) -> list[ConfigProblem]:
 
 
 def tree_problems(tree: Mapping[str, Any], places: Places, *, is_complete: bool = True) -> list[ConfigProblem]:
-    """Everything that is wrong with a config, plugins' settings included.
+    """Return all problems of a config, plugins' settings included.
 
-    A plugin that needs two settings gets them one after the other: while a config is not complete, none is missing.
+    A plugin's required settings are set one at a time: if the config is not complete, missing ones are no problem.
     """
     try:
         loaded = parse_config(tree, places=places)

@@ -1,4 +1,4 @@
-"""What a plugin gets to know and use: handed to every hook as `ctx`."""
+"""A plugin's view of the host, passed to every hook as `ctx`."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class PluginContext:
         self._tell_written = tell_written
         self._query_rows = query_rows
         self._shared: dict[str, Any] = {}
-        self._lock = threading.RLock()  # what is made may ask for something else that is shared
+        self._lock = threading.RLock()  # `make` may itself call `shared`
 
     @property
     def workspace(self) -> Path:
@@ -66,7 +66,7 @@ class PluginContext:
 
     @property
     def memory(self) -> Memory | None:
-        """The owner of the memory slot, or None; not known yet while plugins register."""
+        """The memory that owns the slot, or None; not available while plugins register."""
         return next((memory for _, memory in self.memories), None) if self.memories is not None else None
 
     @property
@@ -75,7 +75,7 @@ class PluginContext:
         return self._find_memories() if self._find_memories is not None else None
 
     def state_dir(self) -> Path:
-        """A private folder for this plugin's own files; made on first use."""
+        """A private folder for this plugin's own files; created on first use."""
         from memslot.storage.folder import make_private_dir
 
         folder = self.places.plugin_state_dir(self.plugin_id)
@@ -83,7 +83,7 @@ class PluginContext:
         return folder
 
     def report(self, stage: str, message: str) -> None:
-        """Tell the host's diagnostics of something that went wrong and was coped with; `stage` says during what."""
+        """Add a failure that was handled to the host's diagnostics; `stage` says during what it happened."""
         if self._report is None:
             self.logger.warning("%s: %s", stage, message)
         else:
@@ -98,7 +98,7 @@ class PluginContext:
         by: WrittenBy = "tool",
         memory_id: str | None = None,
     ) -> None:
-        """Tell other plugins that this plugin's memory, or another one, was told something: `memory_written`.
+        """Call other plugins' `memory_written`, after a write to this plugin's memory or another one.
 
         Since host API 2.
         """
@@ -108,7 +108,7 @@ class PluginContext:
             self._tell_written(MemoryWritten(memory_id or self.plugin_id, text, path, session, by))
 
     def shared(self, key: str, make: Callable[[], Value]) -> Value:
-        """Something that this plugin's hooks use together, such as its store: made once for each host."""
+        """Return an object that this plugin's hooks share, such as its store; created once per host."""
         with self._lock:
             if key not in self._shared:
                 self._shared[key] = make()
@@ -116,13 +116,13 @@ class PluginContext:
             return value
 
     def select_embedder(self, settings: MemorySearch | None = None) -> Selection:
-        """Choose an embedding provider by the agent's settings (or by other ones), and say why."""
+        """Select an embedding provider by the agent's settings, or by those given; the result says why."""
         return self._select_embedder(settings)
 
     def pipeline(
         self, settings: MemorySearch | None = None, cache: EmbeddingCache | None = None
     ) -> tuple[EmbeddingPipeline | None, Selection]:
-        """Choose a provider and make a pipeline for it; None where search has to do with keywords."""
+        """Select a provider and create a pipeline for it; None if search must use keywords only."""
         selection = self.select_embedder(settings)
         if selection.provider is None:
             return None, selection

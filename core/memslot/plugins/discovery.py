@@ -21,7 +21,7 @@ logger = logging.getLogger("memslot.plugins")
 
 
 class Watched:
-    """What was looked at, with fingerprints taken before: what changes meanwhile counts as changed."""
+    """The paths that were read, with fingerprints from before, so that a change meanwhile counts as a change."""
 
     def __init__(self) -> None:
         self.prints: dict[str, Fingerprint] = {}
@@ -55,11 +55,11 @@ def _installed(watched: Watched) -> Iterator[PluginInfo]:
     for distribution in importlib.metadata.distributions():
         try:
             points.extend(distribution.entry_points.select(group=GROUP))
-        except Exception as error:  # somebody's broken metadata is not our plugins' fault
+        except Exception as error:  # another distribution's broken metadata must not affect our plugins
             logger.debug("entry points of %s cannot be read: %s", distribution, error)
     seen: set[tuple[str, str, str]] = set()
     for point in sorted(points, key=lambda p: (p.name, p.dist.name if p.dist else "")):
-        # One distribution can be met twice, through two entries of sys.path that lead to it.
+        # A distribution can be found twice, through two entries of sys.path.
         identity = (point.name, point.value, point.dist.name if point.dist else "")
         if identity not in seen:
             seen.add(identity)

@@ -1,8 +1,8 @@
-"""Where a plugin's code runs: threads of its own, so that nothing it does can block somebody else.
+"""Runs each plugin's code in threads of its own, so that nothing it does can block anyone else.
 
 Each plugin has one executor. A call gets a daemon thread; a coroutine goes to the executor's event loop,
 which is the same for every call, so that a plugin can keep an async client between two hooks.
-A call that outlives its budget is left behind: Python cannot stop a thread, but it can stop waiting.
+A call that outlives its budget is abandoned: Python cannot stop a thread, but it can stop waiting.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class OutOfTime(Exception):
 
 
 class NotStarted(Exception):
-    """A call was not begun; the message says why."""
+    """A call was not started; the message says why."""
 
 
 class Call:
-    """One call of a plugin's function, under way in a thread."""
+    """A call of a plugin's function, running in a thread."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class Call:
             self._done.set()
 
     def result(self) -> Any:
-        """Wait until the budget, counted from the start, is used up; then give the value or raise."""
+        """Return the value or raise, waiting until the budget, counted from the start, is used up."""
         left = self._budget - (time.perf_counter() - self.started_at)
         # Also where the call's own thread was the first to stop waiting: its coroutine may still block the loop.
         if not self._done.wait(max(0.0, left)) or isinstance(self._error, OutOfTime):
@@ -114,11 +114,11 @@ class PluginExecutor:
         name: str,
         convert: Callable[[Any], Any] | None = None,
     ) -> Call:
-        """Begin a call; `Call.result()` waits for it. `convert` is applied to its value in the same thread."""
+        """Start a call; `Call.result()` waits for it. `convert` is applied to its value in the same thread."""
         with self._lock:
             self._left_behind = [call for call in self._left_behind if not call.is_done]
             if len(self._left_behind) >= _MAX_LEFT_BEHIND:
-                raise NotStarted("was not called: earlier calls of this plugin never came back")
+                raise NotStarted("was not called: earlier calls of this plugin never returned")
         try:
             return Call(self, function, budget, f"memslot {self.plugin_id} {name}", convert)
         except RuntimeError as error:  # no more threads
@@ -134,7 +134,7 @@ class PluginExecutor:
 
     def run_coroutine(self, coroutine: Any, budget: float) -> Any:
         """Run a coroutine on the executor's loop and wait for it; past the budget it is cancelled."""
-        import asyncio  # a twentieth of a second, for plugins that have a coroutine
+        import asyncio  # takes 50 ms, which only plugins with coroutines pay
 
         try:
             loop = self._running_loop()
@@ -150,7 +150,7 @@ class PluginExecutor:
             raise OutOfTime from None
 
     def _running_loop(self) -> asyncio.AbstractEventLoop:
-        """The executor's one loop; begun when it is first needed."""
+        """Return the executor's one loop, started on first use."""
         import asyncio
 
         with self._lock:
@@ -162,16 +162,16 @@ class PluginExecutor:
             return self._loop
 
     def _retire(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Let the next coroutine have a new loop; this one ends when what blocks it comes back."""
+        """Give the next coroutine a new loop; this one ends when it is no longer blocked."""
         with self._lock:
             if self._loop is loop:
                 self._loop = None
         loop.call_soon_threadsafe(loop.stop)
 
     def enqueue(self, job: Callable[[], None]) -> None:
-        """Run a job in the background, after the jobs that were there before.
+        """Run a job in the background, after those queued before it.
 
-        Raises NotStarted where there is no thread for it; the job is kept for the next occasion.
+        Raises NotStarted if no thread can be started; the job stays in the queue.
         """
         with self._lock:
             self._queue.append(job)
@@ -199,11 +199,11 @@ class PluginExecutor:
                 job = self._queue.popleft()
             try:
                 job()
-            except Exception:  # a job reports by itself; whatever else happens, the next one gets its turn
+            except Exception:  # jobs report their own errors; whatever else happens, the next one gets its turn
                 logger.exception("a background job of %s failed", self.plugin_id)
 
     def drain(self, deadline: float) -> int:
-        """Wait for the background jobs until `deadline` (perf_counter time); give how many are left."""
+        """Wait for the background jobs until `deadline` (perf_counter time); return how many are left."""
         with contextlib.suppress(NotStarted):
             self._begin_work()
         with self._idle:
@@ -214,7 +214,7 @@ class PluginExecutor:
             return len(self._queue) + (1 if self._is_working else 0)
 
     def close(self) -> None:
-        """Cancel what is left on the loop and stop it; a loop that does not answer ends when it can."""
+        """Cancel the loop's tasks and stop it; a blocked loop ends when it can."""
         with self._lock:
             loop = self._loop
         if loop is None:
@@ -233,7 +233,7 @@ class PluginExecutor:
 
 
 def _answers(loop: asyncio.AbstractEventLoop) -> bool:
-    """Whether a loop still gets round to its work; one that is blocked does not."""
+    """Whether a loop is responsive, that is, not blocked."""
     answered = threading.Event()
     loop.call_soon_threadsafe(answered.set)
     return answered.wait(_LOOP_ANSWERS_WITHIN)

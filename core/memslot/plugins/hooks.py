@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from memslot.plugins.context import PluginContext
 
 Reader = Callable[[Any], Any]
-"""Reads what an implementation returned; raises UnusableResult where it doesn't fit the hook."""
+"""Reads what an implementation returned; raises UnusableResult if it doesn't fit the hook."""
 Ended = Callable[[str, bool], None]
-"""Hears that a plugin's implementation has ended, and whether it succeeded."""
+"""Called when a plugin's implementation has ended, with whether it succeeded."""
 _ended: contextvars.ContextVar[Ended | None] = contextvars.ContextVar("ended", default=None)
 _at_most: contextvars.ContextVar[float | None] = contextvars.ContextVar("at_most", default=None)
 
@@ -89,9 +89,9 @@ class HookRunner:
         self._is_closed = False
 
     def add(self, plugin: object, context: PluginContext, timeout_ms: int | None = None) -> list[str]:
-        """Register a plugin's implementations; give the names of the hooks it implements.
+        """Register a plugin's implementations; return the names of the hooks it implements.
 
-        `arrange` puts plugins in order. Raises pluggy's PluginValidationError where an implementation
+        `arrange` puts plugins in order. Raises pluggy's PluginValidationError if an implementation
         does not fit its hook; then none of the plugin's hooks is registered.
         """
         plugin_id = context.plugin_id
@@ -123,7 +123,7 @@ class HookRunner:
                 continue
             hook = options.get("specname") or name
             if options.get("wrapper") or options.get("hookwrapper"):
-                message = f"{name} is a wrapper, and memslot has none: implementations of a hook run at the same time"
+                message = f"{name} is a wrapper; memslot has none, because implementations of a hook run concurrently"
                 raise pluggy.PluginValidationError(plugin, message)
             if hasattr(getattr(hookspecs, hook, None), "memslot_budget"):
                 yield name, hook
@@ -164,11 +164,11 @@ class HookRunner:
         at_most: float | None = None,
         **arguments: Any,
     ) -> list[Answer]:
-        """Call a hook, of all plugins or of those named; give the answers other than None in pluggy's order.
+        """Call a hook of all plugins, or of those named; return the answers other than None in pluggy's order.
 
         Implementations run at the same time. Those of a background hook are queued behind their plugin's earlier
-        calls, and there is no answer; strict mode waits for them. `ended` hears of each implementation when it has
-        ended, but not of one that was still waiting when the host closed. `at_most` cuts budgets to these seconds.
+        calls, and there is no answer; strict mode waits for them. `ended` is called for each implementation when it has
+        ended, but not for one that was still queued when the host closed. `at_most` cuts budgets to these seconds.
         """
         plugins = self._manager.list_name_plugin() if only is not None else []
         named = (only,) if isinstance(only, str) else only or ()
@@ -177,7 +177,7 @@ class HookRunner:
         token = _ended.set(ended)
         limit = _at_most.set(at_most)
         try:
-            handles: list[_Handle] = caller(ctx=None, **arguments)  # each stand-in puts in its plugin's own context
+            handles: list[_Handle] = caller(ctx=None, **arguments)  # each stand-in passes its own plugin's context
         finally:
             _ended.reset(token)
             _at_most.reset(limit)
@@ -193,9 +193,9 @@ class HookRunner:
         budget: float,
         convert: Callable[[Any], Any] | None = None,
     ) -> tuple[Any, BaseException | None, float]:
-        """Run a function that a plugin handed over (a tool, a prompt section) under the same protection.
+        """Run a function that a plugin registered (a tool, a prompt section) with the same isolation.
 
-        Gives the value, the error if there was one, and the duration in seconds; records nothing.
+        Returns the value, the error if there was one, and the duration in seconds; records nothing.
         """
         return self.call_functions(stage, {plugin_id: function}, budget, convert)[plugin_id]
 
@@ -302,7 +302,7 @@ def _outcome(call: Call | NotStarted) -> tuple[Any, BaseException | None, float]
         return call.result(), None, call.duration_ms / 1000
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt) and not call.is_done:
-            raise  # the person's Ctrl-C while waiting, not the plugin's doing
+            raise  # the user's Ctrl-C while waiting, not an error of the plugin
         return None, error, call.duration_ms / 1000
 
 

@@ -1,4 +1,4 @@
-"""What the host knows of a plugin before it runs: a plain record that can be kept in a cache."""
+"""What the host knows about a plugin before it runs: a plain record that can be cached."""
 
 from __future__ import annotations
 

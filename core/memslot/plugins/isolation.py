@@ -1,4 +1,4 @@
-"""What a plugin is shown is a copy: whatever it does to it stays with it."""
+"""Copies of data for plugins, so that their changes affect nobody else."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _DEEPEST = 100
 
 
 def own_copy(value: Any, depth: int = 0) -> Any:
-    """Copy JSON-like data all the way down; what cannot be changed, or is not data, is given as it is."""
+    """Deep-copy JSON-like data; immutable values, and what is not data, are passed as they are."""
     if depth > _DEEPEST:
         return None
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""A checked config, and how one that was checked before comes back."""
+"""A checked config, and its restoration from the cache."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class LoadedConfig:
     """Plugins whose entry is broken, with the reasons; they are switched off in `config`."""
     env_names: frozenset[str]
     env_paths: frozenset[KeyPath]
-    """Where values from the environment stand: they are never shown."""
+    """Paths of values from the environment, which are never shown."""
     tree: dict[str, Any] = field(repr=False)
     """The merged keys as they were written, before variables were filled in."""
     catalog: Catalog = field(repr=False)
-    """The plugins that were found, whose manifests had a say in the check."""
+    """The plugins that were found; the check used their manifests."""
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -42,7 +42,7 @@ class LoadedConfig:
 def restore_config(
     tree: dict[str, Any], files: Iterable[Path], warnings: tuple[str, ...], env: Mapping[str, str], catalog: Catalog
 ) -> LoadedConfig:
-    """A config whose tree was checked with the same values of its variables, and without a fault."""
+    """Rebuild a config whose tree passed the check with the same values of its variables."""
     filled = replace_variables(tree, env)
     if filled.problems:
         raise ValueError("a variable of the config is missing")

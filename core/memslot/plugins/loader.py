@@ -1,4 +1,4 @@
-"""Imports a plugin's entry so that nothing it does while it loads can take the host down."""
+"""Imports a plugin's entry, so that nothing it does while loading can take the host down."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _loading = threading.RLock()
 
 
 def load_plugin(plugin: PluginInfo, diagnostics: Diagnostics) -> object:
-    """Import a plugin and give the object that holds its hooks; raises PluginLoadError with one sentence."""
+    """Import a plugin and return the object that holds its hooks. Raises PluginLoadError with one sentence."""
     with _loading:
         printed = _OwnPrints(sys.stdout)
-        # What a plugin prints while it loads would end up in the middle of somebody's JSON.
+        # What a plugin prints while it loads would end up in the middle of a command's JSON.
         sys.stdout = printed
         try:
             return _import_entry(plugin)
@@ -41,7 +41,7 @@ def load_plugin(plugin: PluginInfo, diagnostics: Diagnostics) -> object:
 
 
 def _cure(error: BaseException) -> str:
-    """What to do about a mark that memslot's hookimpl had before it was pluggy's own."""
+    """Suggest a replacement for an option that memslot's hookimpl had before it was pluggy's own."""
     if isinstance(error, TypeError) and "'priority'" in str(error):
         return "; write @hookimpl(tryfirst=True) or @hookimpl(trylast=True) in place of a priority"
     return ""
@@ -91,7 +91,7 @@ def _refuse_unsafe(package: Path) -> None:
 
 
 def _load_top_package(name: str, folder: Path) -> ModuleType:
-    """Import a development folder's package from where it lies, leaving sys.path as it is."""
+    """Import a development folder's package in place, without changing sys.path."""
     init = folder / "__init__.py"
     known = sys.modules.get(name)
     if known is not None:

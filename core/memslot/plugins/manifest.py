@@ -1,4 +1,4 @@
-"""The manifest: what a plugin says about itself, readable without running any of its code."""
+"""The manifest: what a plugin declares about itself, readable without running its code."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class UiHint(_Part):
     help: str | None = Field(None, description="One sentence about what the setting does.")
     placeholder: str | None = Field(None, description="Example shown while the field is empty.")
     sensitive: bool = Field(False, description="A secret: shown as dots, kept out of messages and logs.")
-    advanced: bool = Field(False, description="Hidden until somebody asks for the advanced settings.")
+    advanced: bool = Field(False, description="Hidden until the advanced settings are opened.")
 
 
 class CommandHint(_Part):
@@ -85,7 +85,7 @@ class Requires(_Part):
 
 
 class Manifest(_Part):
-    """`memslot.plugin.json`: lies beside the plugin's package code and is read without importing it."""
+    """`memslot.plugin.json`: is in the plugin's package and is read without importing it."""
 
     schema_: str | None = Field(None, alias="$schema", description="Where editors find this schema.")
     id: str = Field(
@@ -94,10 +94,10 @@ class Manifest(_Part):
         "Equal to the name of its entry point.",
     )
     kind: Literal["memory", "embedder", "tool", "app"] = Field(
-        description="memory: can own the memory slot. embedder: brings embedding providers. "
-        "tool: gives tools to agents. app: brings commands or a server."
+        description="memory: can own the memory slot. embedder: has embedding providers. "
+        "tool: gives tools to agents. app: adds commands or a server."
     )
-    name: str = Field(min_length=1, max_length=100, description="The name people see.")
+    name: str = Field(min_length=1, max_length=100, description="The display name.")
     version: str = Field("", max_length=50, description="The plugin's version.")
     description: str = Field("", max_length=500, description="One or two sentences about what it does.")
     entry: str | None = Field(
@@ -106,7 +106,7 @@ class Manifest(_Part):
         description="`package.module` or `package.module:object` that holds the hooks. "
         "For development folders; an installed plugin's entry point says it.",
     )
-    min_host_api: int = Field(1, ge=1, description="The oldest version of the host's hooks it can live with.")
+    min_host_api: int = Field(1, ge=1, description="The oldest version of the host's hooks that it supports.")
     config_schema: dict[str, Any] = Field(
         default=_NO_SETTINGS,
         description="JSON Schema 2020-12 for `plugins.entries.<id>.config`. Without it the plugin takes no settings.",
@@ -143,7 +143,7 @@ class Manifest(_Part):
 
 
 def read_manifest(path: Path) -> Manifest:
-    """Read a manifest file; raises one ManifestError that tells everything that is wrong with it."""
+    """Read a manifest file. Raises one ManifestError that lists everything wrong with it."""
     try:
         if not path.is_file():
             raise ManifestError(f"{path} is not a file")
@@ -184,7 +184,7 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(tree) != len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise ValueError(f"the key {twice!r} is there twice")
+        raise ValueError(f"the key {twice!r} appears twice")
     return tree
 
 

@@ -1,4 +1,4 @@
-"""What is installed and what of it runs: worked out once, then read from the cache in milliseconds.
+"""What is installed and which of it runs: computed once, then read from the cache in milliseconds.
 
 `memslot --help` and `memslot plugins list` need nothing but this, so the modules that take long to
 import (pydantic, pluggy, importlib.metadata) are imported only where something has changed.
@@ -30,7 +30,7 @@ class Overview:
     activation: Activation
     warnings: tuple[str, ...]
     loaded: LoadedConfig | None = field(default=None, compare=False)
-    """None where it comes from the cache and nobody asked for it, or the cache may not hold it."""
+    """None if it came from the cache and was not requested, or must not be cached."""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -90,7 +90,7 @@ def read_overview(places: Places, env: Mapping[str, str], *, with_config: bool =
 
 
 def _may_be_kept(loaded: LoadedConfig) -> bool:
-    """Whether the config may stand in the cache, too. A secret that is written out stays in its one file."""
+    """Whether the config may be cached. A secret that is written out stays in its one file."""
     from memslot.config.sensitive import masked
 
     entries = ((f"plugins.entries.{plugin.id}.config", plugin.secret_paths) for plugin in loaded.catalog.plugins)
@@ -100,7 +100,7 @@ def _may_be_kept(loaded: LoadedConfig) -> bool:
 
 
 def environment_key(env: Mapping[str, str]) -> list[str | None]:
-    """What decides about plugins beside the config; `~` in its paths is the person's home."""
+    """What decides about plugins besides the config; `~` in its paths is the user's home."""
     return [env.get("MEMSLOT_LOAD_PLUGINS"), env.get("MEMSLOT_DISABLE_PLUGINS"), str(expand_home("~"))]
 
 

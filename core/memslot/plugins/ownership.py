@@ -1,4 +1,4 @@
-"""Whether a folder's code may be run: nobody but the person (or root) can have written it."""
+"""Whether a folder's code may be run: only the user (or root) can have written it."""
 
 from __future__ import annotations
 

@@ -31,8 +31,8 @@ class ThreadWatch:
             self._roots[str(Path(root).resolve())] = plugin_id
 
     def takes(self, args: threading.ExceptHookArgs) -> bool:
-        """Record the death if the thread began in a plugin of this host; somebody else's is not ours to tell."""
-        if args.exc_type is SystemExit:  # how a thread may end; Python says nothing of it either
+        """Record the death if the thread began in a plugin of this host; others are not ours to report."""
+        if args.exc_type is SystemExit:  # a normal way to end a thread, which Python does not report either
             return False
         frames = traceback.extract_tb(args.exc_traceback)
         begun = next((Path(f.filename).resolve() for f in frames if Path(f.filename).name not in _STARTERS), None)

@@ -1,4 +1,4 @@
-"""Fusion: what several memories found, as one list on one scale, the same thing once."""
+"""Fusion: merges the results of several memories into one list, on one scale, without duplicates."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from memslot.retrieval.relevance import WEAK_SCORE
 from memslot.retrieval.sameness import may_mean_same, means_same, says
 
 Cosine = Callable[[str, str], float | None]
-"""How alike two texts are to an embedder; None where there is none to ask."""
+"""The cosine similarity of two texts; None without an embedder."""
 _END = " .!。！\n"
 _MOST_CHARS = 20_000
-"""Of a text that are compared; nobody shows more of it."""
+"""Characters of a text to compare; no more of it is ever shown."""
 _JUST_WEAK = WEAK_SCORE - 0.001
 _TENFOLD = 0.1
-"""What a text gains on another that is a tenth as long, where there is no room for both.
+"""The bonus of a text over another a tenth as long, if there is no room for both.
 
 On LoCoMo, notes beside their lines as memories: with a score of 0.5, one of six passages holds the answer and one of
 seven lines; with 0.8, one of two and two of five. By scores alone the first six hold it for 91.1 % of the questions,
@@ -34,7 +34,7 @@ def fuse(
 ) -> list[tuple[int, float]]:
     """Order texts of several sources, best first: the index of each that is kept, with its score.
 
-    A score means the same in every source (`calibrated`); what a source gives that calls its own results weak counts
+    A score means the same in every source (`calibrated`); results of a source that calls its own results weak count
     as weak. Of two texts from different sources that say the same, the one that says more stays, with the better score.
     """
     texts = [text[:_MOST_CHARS] for text in texts]
@@ -53,10 +53,10 @@ def fuse(
 
 
 def shortlist(texts: Sequence[str], scores: Sequence[float], most: int) -> list[int]:
-    """The indexes of the texts that an answer is likeliest in, of texts with the best first; in their order.
+    """Return the indexes of the texts most likely to hold the answer, in order, given texts sorted best first.
 
-    The first always stays. Of others that fit alike the longer ones do: a score says how well a text fits, and a
-    passage has more room for the answer than a line.
+    The first is always kept. Of others with similar scores, longer ones are preferred: a score says how well a text
+    fits, and a passage has more room for the answer than a line.
     """
 
     def worth(index: int) -> float:
@@ -67,7 +67,7 @@ def shortlist(texts: Sequence[str], scores: Sequence[float], most: int) -> list[
 
 
 def _covers(text: str, other: str, cosine: Cosine) -> bool:
-    """Whether a text makes another one needless, by its words or else by what it means."""
+    """Whether a text makes another one redundant, by its words or else by its meaning."""
     if says(text, other):
         return True
     # Embedders find "tea" and "tea." less alike than a person does.

@@ -18,7 +18,7 @@ from memslot.sessions.transcript import read_jsonl
 
 Facts = Callable[[SessionRecord], Mapping[str, Any]]
 RawLine = tuple[int, bytes, dict[str, Any] | None]
-"""A line of another program's file: its number, its bytes, and its record, None where it is no JSON object."""
+"""A line of another program's file: its number, its bytes, and its record, or None if it is not a JSON object."""
 _ENTRIES_AT_ONCE = 500
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from memslot.testing.stack import StackContract as StackContract
     from memslot.testing.tool import ToolContract as ToolContract
 
-# Lazy, because pytest imports this package in every run of everybody who has memslot installed.
+# Lazy, because pytest imports this package in every run wherever memslot is installed.
 _HOME_OF = {
     "EmbeddingProviderContract": "embedding",
     "FailingProvider": "providers",

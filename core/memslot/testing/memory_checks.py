@@ -1,4 +1,4 @@
-"""What every memory is asked in the kit, and how its answers are looked at."""
+"""The questions that the kit asks every memory, and the checks of the answers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def finds(memory: Memory, query: str, text: str) -> bool:
 
 
 def ask(question: Callable[[], MemorySearchOutcome | None]) -> MemorySearchOutcome | None:
-    """What a question gave; None where it was refused in one of the ways that callers expect."""
+    """Return the outcome of a question; None if it was refused in one of the ways that callers expect."""
     try:
         return question()
     except (MemslotError, ValueError) as error:

@@ -38,9 +38,9 @@ _TESTS = (
     "test_it_is_searched_with_a_faulty_provider",
 )
 _REPAIRED = {"NaN"}
-"""A pipeline makes such vectors finite without a word, so a memory need not know."""
+"""A pipeline silently makes such vectors finite, so a memory need not know."""
 _ADVISED_SECONDS = 0.2
-"""What the hanging provider advises as its time-out, so that who heeds such advice is soon done."""
+"""The hanging provider's own time-out, so that a memory that respects it finishes soon."""
 _LONGEST_SENTENCE = 500
 
 
@@ -86,7 +86,7 @@ class FaultyProviderTests:
             within(self.patience_seconds, "close", memory.close)
         finally:
             _release(provider)
-        circuits.clear()  # as after the minute for which a refused provider is left alone
+        circuits.clear()  # as after the minute for which a provider that refused is not called
         memory = self._open(tmp_path, _named(HashingProvider(), model), "good again")
         for question, fact in taken.items():
             assert self._try("search", partial(finds, memory, question, fact)), (
@@ -135,7 +135,7 @@ class FaultyProviderTests:
         )
 
     def _try(self, what: str, call: Callable[[], Value]) -> Value | None:
-        """What a call gives; None where it raised a MemslotError that a person can read."""
+        """Return the result of a call; None if it raised a readable MemslotError."""
         try:
             return within(self.patience_seconds, what, call)
         except MemslotError as error:

@@ -1,4 +1,4 @@
-"""Tests that a contract has only for those who override a certain method: left out, not skipped, for the others."""
+"""Tests that a contract has only if a subclass overrides a certain method: otherwise left out, not skipped."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def is_overridden(cls: type, contract: type, method: str) -> bool:
 
 
 def take_or_leave(cls: type, contract: type, method: str, tests: Iterable[str]) -> None:
-    """Let pytest see these tests where the method is overridden, and nothing of them elsewhere."""
+    """Show these tests to pytest only if the method is overridden."""
     wanted = is_overridden(cls, contract, method)
     for name in tests:
         if not wanted:

@@ -38,7 +38,7 @@ class HashingProvider:
 
 
 class WrongDimsProvider(HashingProvider):
-    """Says one number of dimensions and gives another, as after a silent change of model."""
+    """Declares one number of dimensions and returns another, as after a silent change of model."""
 
     model = "testing-wrong-dims"
 
@@ -47,7 +47,7 @@ class WrongDimsProvider(HashingProvider):
 
 
 class NaNProvider(HashingProvider):
-    """Gives vectors with NaN and infinity in them, as an overflowing model does."""
+    """Returns vectors with NaN and infinity in them, as an overflowing model does."""
 
     model = "testing-nan"
 
@@ -61,7 +61,7 @@ class HangingProvider(HashingProvider):
     model = "testing-hanging"
     query_timeout: float | None = None
     batch_timeout: float | None = None
-    """Seconds after which it advises to give up; None leaves it to the caller."""
+    """Its time-out in seconds; None leaves it to the caller."""
 
     def __init__(self, dims: int = 64, *, seconds: float = 3600.0) -> None:
         super().__init__(dims)

@@ -1,6 +1,6 @@
 """Fixtures for plugin tests.
 
-pytest loads this module in every run of everybody who has memslot installed, so it imports nothing
+pytest loads this module in every run wherever memslot is installed, so it imports nothing
 but pytest until one of the fixtures is used.
 """
 

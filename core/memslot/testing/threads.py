@@ -14,7 +14,7 @@ _PATIENCE_SECONDS = 120.0
 
 
 def within(seconds: float, what: str, job: Callable[[], Value]) -> Value:
-    """Do a job in a thread of its own and give its value, or raise its error; fail where it takes longer."""
+    """Run a job in a thread of its own and return its value, or raise its error; fail if it takes longer."""
     done = threading.Event()
 
     def work() -> Value:
@@ -31,7 +31,7 @@ def within(seconds: float, what: str, job: Callable[[], Value]) -> Value:
 
 
 def all_at_once(jobs: Sequence[Callable[[], Value]]) -> list[Value]:
-    """Run each job in a thread of its own, all from the same moment; give their values, or raise the first error."""
+    """Run each job in a thread of its own, all at the same moment; return their values, or raise the first error."""
     values: dict[int, Value] = {}
     errors: list[BaseException] = []
     start = threading.Barrier(len(jobs))

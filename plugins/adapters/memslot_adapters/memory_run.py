@@ -17,7 +17,7 @@ Value = TypeVar("Value")
 class Remembering:
     """A context manager around an agent's run; enter and leave it in the same task or thread.
 
-    `context` is what was recalled for the prompt, `system_prompt` what plugins tell the model about its tools. An
+    `context` is what was recalled for the prompt, `system_prompt` the plugins' prompt sections. An
     exception that leaves the block fails the run, and nothing is captured.
     """
 
@@ -55,7 +55,7 @@ class Remembering:
         return self.memory_run.system_prompt
 
     def said(self) -> Sequence[Message]:
-        """What was said in the run, for plugins to capture."""
+        """The run's messages, for plugins to capture."""
         return ()
 
     def __enter__(self) -> Self:
@@ -117,7 +117,7 @@ def assistant_message(text: str) -> dict[str, Any]:
 
 
 async def run_to_completion(function: Callable[..., Value], *arguments: Any) -> Value:
-    """Call something in a worker thread and wait for its end, even when cancelled."""
+    """Call a function in a worker thread and wait for it to finish, even if cancelled."""
     work = asyncio.ensure_future(asyncio.to_thread(function, *arguments))
     cancelled: asyncio.CancelledError | None = None
     while not work.done():

@@ -45,7 +45,7 @@ def session_of(host: Host, session: str | Session | None, chat_type: ChatType | 
 
 
 def chat_type_of(session: str | Session | None, chat_type: ChatType | None) -> ChatType:
-    """The chat type to use; a ValueError if the session has another one, since either could be too open."""
+    """The chat type to use; a ValueError if the session has another one, since either could be too permissive."""
     if not isinstance(session, Session):
         return chat_type or "direct"
     if chat_type not in (None, session.chat_type):
@@ -57,7 +57,7 @@ class Toolbox:
     """The tools of a host or a run.
 
     A host's tools follow the active run, so that one agent can serve many conversations: the run's chat type decides
-    which tools there are, and its plugins hear of the calls. Naming a session or a chat type fixes it.
+    which tools there are, and its plugins' tool hooks are called. Naming a session or a chat type fixes it.
     """
 
     def __init__(

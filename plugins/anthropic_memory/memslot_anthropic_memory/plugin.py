@@ -50,7 +50,7 @@ def register_tools(ctx: PluginContext) -> list[Tool]:
         return []
 
     def note_memory() -> tuple[str | None, Any]:
-        """The first memory of the slot that keeps note files; the owner, which is refused, where none does."""
+        """The first memory in the slot that keeps note files; the owner if none does, which is then refused."""
         found = ctx.memories.first(CanKeepFiles) if ctx.memories is not None else None
         return found or (None, ctx.memory)
 

@@ -202,7 +202,7 @@ def _conversation(host: Host, options: _Options, *, resumes: bool) -> Conversati
     from memslot_chat import conversation
 
     if options.session is not None:
-        session = conversation.meant_session(conversation.store_of(host), options.session)
+        session = conversation.find_session(conversation.store_of(host), options.session)
         return conversation.open_conversation(host, session, options.chat_type)
     if not resumes:
         return conversation.new_conversation(host, options.chat_type, conversation.ONCE)

@@ -92,7 +92,7 @@ def last_conversation(host: Host, chat_type: ChatType) -> SessionSummary | None:
     return held[0] if held else None
 
 
-def meant_session(store: SessionStore, written: str) -> str:
+def find_session(store: SessionStore, written: str) -> str:
     """Return the session with this id or id prefix; without a match, a new one with this id."""
     if not written:
         raise SessionError("A conversation's id cannot be empty; `memslot sessions list` shows all.")

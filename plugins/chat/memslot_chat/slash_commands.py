@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import click
 from memslot import one_line, print_pairs, print_table
 
-from memslot_chat.conversation import meant_session, open_conversation
+from memslot_chat.conversation import find_session, open_conversation
 from memslot_chat.screen import counted, safe
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def is_command(line: str) -> bool:
     return line.startswith("/") and not line.startswith("//")
 
 
-def obey(dialogue: Dialogue, line: str) -> bool:
+def run_command(dialogue: Dialogue, line: str) -> bool:
     """Run a command; False ends the chat."""
     name, _, rest = line[1:].partition(" ")
     command = COMMANDS.get(_ALIASES.get(name, name))
@@ -92,7 +92,7 @@ def _sessions(dialogue: Dialogue, key: str) -> None:
     store = dialogue.talk.store
     ids = store.ids()
     if key:
-        found = meant_session(store, key)
+        found = find_session(store, key)
         if found in ids:
             dialogue.go_to(open_conversation(dialogue.host, found))
         else:

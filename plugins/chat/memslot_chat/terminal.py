@@ -78,7 +78,7 @@ class TerminalDialogue:
         """Run a line; False ends the chat."""
         try:
             if slash_commands.is_command(line):
-                return slash_commands.obey(self, line)
+                return slash_commands.run_command(self, line)
             self._answer(line[1:] if line.startswith("//") else line)
         except Cancelled:
             self._screen.note("stopped")

@@ -10,7 +10,7 @@ from typing import Any
 from memslot import ForeignLine, ForeignSession, to_ms
 
 _SAID = ("text", "multimodal_text")
-"""Kinds of content that people read; the others are searches, code for tools, thoughts and settings."""
+"""Kinds of content that people read; the others are searches, code for tools, reasoning and settings."""
 _MARK = re.compile("\ue200(\\w+)\ue202([^\ue200\ue201]*)\ue201")
 """A link, a name or a footnote in ChatGPT's own markup: its kind and its parts."""
 
@@ -82,7 +82,7 @@ def _spoken(node: Mapping[str, Any]) -> ForeignLine | None:
 
 
 def _shown(mark: re.Match[str]) -> str:
-    """What a person sees of a mark: a name, a link, or nothing."""
+    """Return what is visible of a marker: a name, a link, or nothing."""
     kind, told = mark[1], mark[2]
     if kind == "url":
         return " ".join(told.split("\ue202"))
@@ -99,5 +99,5 @@ def _texts(parts: object) -> Iterator[str]:
     for part in parts if isinstance(parts, list) else ():
         if isinstance(part, str):
             yield part
-        elif isinstance(part, Mapping) and isinstance(part.get("text"), str):  # what was spoken aloud
+        elif isinstance(part, Mapping) and isinstance(part.get("text"), str):  # transcribed speech
             yield part["text"]

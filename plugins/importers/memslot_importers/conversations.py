@@ -30,11 +30,11 @@ MAX_JSON_BYTES = 2 * 1024 * 1024 * 1024
 KNOWN = "Claude Code, Codex, Gemini CLI, Qwen Code, opencode, OpenClaw, ChatGPT"
 _OF_LINES = ("claude-code", "codex", "gemini", "qwen")
 _LOOK = 200
-"""Lines to inspect for the program: the first ones may not tell."""
+"""Lines to inspect to detect the program: the first ones may be inconclusive."""
 _OPENCODE = re.compile(r"opencode(?:-[\w.-]+)?\.db")
-"""Its database; one for each release channel."""
+"""opencode's database; one per release channel."""
 _OF_GEMINI = re.compile(r"session-[\w-]+\.json")
-"""A conversation of Gemini CLI before it wrote lines."""
+"""A conversation of Gemini CLI from before it wrote JSON Lines."""
 
 
 def find_files(path: Path) -> Iterator[Path]:

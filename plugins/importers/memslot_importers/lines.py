@@ -12,7 +12,7 @@ from memslot import SessionError, extra_install_command, read_jsonl
 
 PACKED = ".zst"
 Line = tuple[int, bytes, dict[str, Any] | None]
-"""Its number, its bytes, and its record, None where it is no JSON object."""
+"""Its number, its bytes, and its record, or None if it is not a JSON object."""
 _LIBRARY = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
 
 

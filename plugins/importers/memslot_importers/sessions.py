@@ -36,7 +36,7 @@ def import_sessions(
 ) -> SessionsImport:
     """Import the conversations in files, folders and archives, which stay as they are.
 
-    A file that cannot be read does not stop the others. Raises a SessionError where the registry cannot be written.
+    A file that cannot be read does not stop the others. Raises a SessionError if the registry cannot be written.
     """
     done = SessionsImport(dry_run)
     with SessionImport(store, dry_run=dry_run) as sessions:

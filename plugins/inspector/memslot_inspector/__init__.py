@@ -1,1 +1,1 @@
-"""The inspector: an agent's memory in the browser, on this machine alone."""
+"""The inspector: an agent's memory in the browser, on this machine only."""

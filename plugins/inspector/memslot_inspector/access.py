@@ -1,4 +1,4 @@
-"""Who may talk to the inspector: this browser, for the person who started it, and no web page.
+"""Access control: only the browser of the user who started the inspector may use it, and no web page.
 
 The link has a token that works once and gives the browser a cookie. `Host` is checked because a web page can point its
 own name at 127.0.0.1 (DNS rebinding), `Origin` and `Sec-Fetch-Site` because a browser sends any page's requests to any
@@ -59,7 +59,7 @@ class Access:
         return f"http://{ADDRESS}:{self.port}{OPEN_PATH}?token={self._link_token}"
 
     def use_link(self, token: str) -> bool:
-        """Whether this is the link's token; it is used up then."""
+        """Whether this is the link's token, which is then used up."""
         with self._lock:
             if self._link_token is None or not hmac.compare_digest(token.encode(), self._link_token.encode()):
                 return False
@@ -85,7 +85,7 @@ class Access:
 
 
 class Guard:
-    """Lets a request through if it is for this server and from its own pages, and puts safe headers on every answer."""
+    """Accepts requests to this server from its own pages only, and adds security headers to every answer."""
 
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app = app
@@ -140,4 +140,7 @@ class Guard:
         if self._access.use_link(token) or self._access.has_cookie(headers.get("cookie", "")):
             await self._access.opened()(scope, receive, send)
             return None
-        return 403, "This link does not work, or no longer: a link opens one browser, once. Start `memslot ui` again."
+        return (
+            403,
+            "This link is invalid or was already used: each link works once, in one browser. Start `memslot ui` again.",
+        )

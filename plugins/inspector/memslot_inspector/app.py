@@ -1,4 +1,4 @@
-"""The inspector as an ASGI application: its addresses, and how a request becomes a page."""
+"""The inspector as an ASGI application: its routes, and how a request becomes a page."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ STATIC = Path(__file__).parent / "static"
 TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 MOST_AT_ONCE = 8
 PARTIAL = "x-memslot-part"
-"""The header with which a script asks for a part of a page; its value is the tab that asks."""
+"""The header with which the script requests a part of a page; its value identifies the tab."""
 READS: dict[str, View] = {
     "/": search.show,
     "/agent": agent.show,
@@ -61,14 +61,14 @@ WRITES: dict[str, View] = {
 
 
 class Turns:
-    """At most so many requests at once; of those that a tab waits for, only the latest is answered."""
+    """Limits concurrent requests; of those that a tab waits for, only the latest is answered."""
 
     def __init__(self) -> None:
         self._free = asyncio.Semaphore(MOST_AT_ONCE)
         self._latest: dict[str, int] = {}
 
     async def take(self, tab: str | None, work: Callable[[], Answer]) -> Answer | None:
-        """Do the work in a thread; None if the tab has asked for something newer meanwhile."""
+        """Run the work in a thread; None if the tab has sent a newer request meanwhile."""
         number = 0
         if tab is not None:
             number = self._latest.get(tab, 0) + 1
@@ -129,7 +129,7 @@ class Inspector:
                 return error_page(error)
 
     def _follow_config(self) -> None:
-        """Take a host with the new settings when a config file has changed; keep the old one if that fails."""
+        """Reload the host if a config file has changed; keep the old one if that fails."""
         stamp = config_stamp()
         if stamp == self._stamp:
             return
@@ -142,7 +142,7 @@ class Inspector:
 
 
 async def _form(request: Request) -> dict[str, list[str]]:
-    """The fields of a form; none if it is too large or not one."""
+    """The fields of a form; empty if it is too large or not a form."""
     parts, size = [], 0
     async for part in request.stream():
         size += len(part)

@@ -1,7 +1,7 @@
-"""Forms made from a plugin's `configSchema` and `uiHints`, and the settings that a filled form changes.
+"""Forms generated from a plugin's `configSchema` and `uiHints`, and the settings that a submitted form changes.
 
-A field that is left empty means the default. Secrets are never sent to the browser: a field of one is empty, and left
-empty it changes nothing.
+An empty field means the default. Secrets are never sent to the browser: their fields are empty, and an empty one
+changes nothing.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class Field:
     """One setting of a plugin, and how it is shown."""
 
     path: KeyPath
-    """Its name in the form, step by step."""
+    """The path of its name in the form."""
     schema: Mapping[str, Any]
     hint: Mapping[str, Any]
     key: tuple[str | int, ...] = ()
-    """Where it stands in the config file."""
+    """Its path in the config file."""
 
     @property
     def name(self) -> str:
@@ -51,7 +51,7 @@ class Field:
 
     @property
     def _type(self) -> Any:
-        """The type that its schema names; the other one of two where null is allowed, too."""
+        """The type in its schema; the one other than null if there are two."""
         named = self.schema.get("type")
         some = [each for each in named if each != "null"] if isinstance(named, list) else [named]
         return some[0] if len(some) == 1 else None
@@ -75,7 +75,7 @@ class Field:
 
 
 def fields_of(schema: Mapping[str, Any], hints: Mapping[str, Mapping[str, Any]], path: KeyPath = ()) -> Iterator[Field]:
-    """The settings that a schema describes; an object with known keys is taken apart."""
+    """The settings that a schema describes; an object with known keys becomes several."""
     properties = schema.get("properties")
     for name, inner in properties.items() if isinstance(properties, Mapping) else ():
         if not isinstance(inner, Mapping):
@@ -92,7 +92,7 @@ def fields_of(schema: Mapping[str, Any], hints: Mapping[str, Mapping[str, Any]],
 
 
 def render(field: Field, value: Any) -> Markup:
-    """A field with the value that is set, if one is."""
+    """Render a field with its current value, if it is set."""
     name = PREFIX + field.name
     ident = name.replace(".", "-")
     help_text = field.hint.get("help") or field.schema.get("description")
@@ -129,7 +129,7 @@ def _control(field: Field, name: str, ident: str, value: Any) -> Child:
                 )
                 for each in field.schema["items"]["enum"]
             ]
-            # An empty list is a choice, too: the field is told from one that was not sent.
+            # An empty list is a valid choice: distinguish it from a field that was not sent.
             return [h("input", type="hidden", name=name, value=""), h("span", boxes, class_="choices")]
         case "number":
             step = "1" if field.number_type is int else "any"
@@ -175,7 +175,7 @@ def _plain(value: Any) -> str:
 
 
 def read(field: Field, values: Mapping[str, Sequence[str]], written: Any) -> Any:
-    """The value that a form gives a field: None for the default, or what is `written` where it says nothing."""
+    """Return a field's value from a form: None for the default, or the `written` value if the form has none."""
     sent = values.get(PREFIX + field.name)
     if field.is_secret:
         if values.get(CLEAR + field.name):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MOST_ITEMS = 20_000
 PATHS_SECONDS = 60.0
-"""How long the list of an agent's items is taken as it was."""
+"""How long the list of an agent's items is cached."""
 _PIECE = re.compile(r"[^\s\"'`,()\[\]<>]+")
 _LINES = re.compile(r"[#:]L?\d[\d\-L]*$")
 
@@ -32,7 +32,7 @@ class _Paths:
         self._known: Mapping[str, str] = {}
 
     def of(self, ctx: PluginContext) -> Mapping[str, str]:
-        """Each path with the id of its memory."""
+        """Return each path with the id of its memory."""
         with self._lock:
             if not self._known or time.monotonic() - self._at > PATHS_SECONDS:
                 self._known, self._at = _list_paths(ctx), time.monotonic()
@@ -68,7 +68,7 @@ def count_file(ctx: PluginContext) -> Path:
 
 
 def add(file: Path, found: list[str]) -> None:
-    """Add one to each; a count that cannot be kept is lost, and nothing else."""
+    """Increment the counts; if that fails, only the counts are lost."""
     try:
         with file_lock(file.with_suffix(".lock"), seconds=2.0):
             counts = read(file)
@@ -79,7 +79,7 @@ def add(file: Path, found: list[str]) -> None:
 
 
 def read(file: Path) -> Counter[str]:
-    """Counts by `memory:path`; none where there is no such file, or it is damaged."""
+    """Counts by `memory:path`; empty if the file is missing or damaged."""
     try:
         told = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Markdown of untrusted notes as HTML: no raw HTML, no images, and links to the web only, which say where they lead."""
+"""Renders Markdown of untrusted notes as HTML: no raw HTML, no images, only web links, which show their target."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _MOST_CHARS = 400_000
-"""Of a note that is rendered; a longer one is shown as source."""
+"""Maximum length of a note to render; a longer one is shown as source."""
 
 
 def render_markdown(text: str) -> Markup | None:
@@ -44,7 +44,7 @@ def _is_web(url: str) -> bool:
 
 
 def _image(renderer: RendererProtocol, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    """An image is not loaded: that would tell its server that the note was read."""
+    """Images are not loaded: that would tell their server that the note was read."""
     return f'<span class="image">image: {escape(tokens[index].content or "without a name")}</span>'
 
 

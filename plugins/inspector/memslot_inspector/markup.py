@@ -1,6 +1,6 @@
 """HTML as typed values: every text is escaped, and only `Markup` is not.
 
-So a page cannot forget to escape. There is no function that makes `Markup` of a text except for `Markup` itself, which
+So a page cannot forget to escape. Nothing turns text into `Markup` except `Markup` itself, which
 only this module and the Markdown renderer use.
 """
 
@@ -39,17 +39,17 @@ def h(tag: str, /, *children: Child, **attributes: Attribute) -> Markup:
 
 
 def join(children: Iterable[Child]) -> Markup:
-    """Pieces one after the other, texts escaped."""
+    """Concatenate pieces, escaping text."""
     return Markup("".join(map(_child, children)))
 
 
 def escape(text: str) -> str:
-    """A text for a page: characters that a person cannot see, such as those that reverse a line, are left out."""
+    """Escape a text for a page, without invisible characters, such as those that reverse a line."""
     return html.escape(visible(text))
 
 
 def raw_text(text: str) -> Markup:
-    """A text for a form field, in which every character is kept: saving it must change nothing."""
+    """Escape a text for a form field, keeping every character: saving it must change nothing."""
     return Markup(html.escape(text.encode("utf-8", "replace").decode()))
 
 

@@ -1,4 +1,4 @@
-"""Runs the web server until it is told to end, or the terminal or the program that started it is gone."""
+"""Runs the web server until it is told to end, or until its terminal or parent process is gone."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _end(server: uvicorn.Server) -> None:
 
 
 async def _watch_parent(server: uvicorn.Server) -> None:
-    """A terminal that is killed sends no signal to what was started in the background."""
+    """A killed terminal sends no signal to background processes."""
     parent = os.getppid()
     while os.getppid() == parent:
         await asyncio.sleep(_PARENT_SECONDS)
@@ -75,7 +75,7 @@ async def _watch_parent(server: uvicorn.Server) -> None:
 def _opened(ctx: PluginContext, access: Access) -> Iterator[None]:
     """Open the browser with a private file that leads to the link: other users can read a command's arguments."""
     if sys.platform == "linux" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-        yield  # only a browser in the terminal could be there, and this one is in use
+        yield  # only a text browser could be available, and this terminal is in use
         return
     file: Path = ctx.state_dir() / f"open-{access.port}.html"
     write_file(file, _REDIRECT.format(link=access.link), mode=0o600)

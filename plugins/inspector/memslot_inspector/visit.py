@@ -1,4 +1,4 @@
-"""One request as the pages see it, and what they answer."""
+"""A request as the pages see it, and their answers."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ MOST_PENDING = 32
 
 
 class PendingChanges:
-    """Changes of the settings that a person was shown and has not confirmed yet; they may hold a secret."""
+    """Settings changes that were shown but not confirmed yet; they may contain a secret."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._known: dict[str, Any] = {}
 
     def put(self, change: Any) -> str:
-        """Keep a change; gives the id that the confirmation sends."""
+        """Store a change; return the id that the confirmation sends."""
         ident = secrets.token_urlsafe(16)
         with self._lock:
             self._known[ident] = change
@@ -37,7 +37,7 @@ class PendingChanges:
         return ident
 
     def take(self, ident: str) -> Any:
-        """The change, once."""
+        """Return the change, once."""
         with self._lock:
             if ident not in self._known:
                 raise MemslotError("this change was written already, or is no longer known; nothing was written")
@@ -46,7 +46,7 @@ class PendingChanges:
 
 @dataclass(frozen=True)
 class Visit:
-    """What a person asked for: `values` are those of the address or of the form."""
+    """A request: `values` are those of the query string or of the form."""
 
     host: Host
     ctx: PluginContext
@@ -65,11 +65,11 @@ class Visit:
 
     @property
     def session(self) -> Session:
-        """The person looks at their own memory, so nothing is hidden."""
+        """Users look at their own memory, so nothing is hidden."""
         return Session(self.host.agent_id, "inspector")
 
     def memory(self) -> tuple[str, Any]:
-        """The memory that is named, or the first."""
+        """Return the named memory, or the first."""
         memories = self.host.memories
         memory_id = self.get("memory") or next(iter(memories.ids), "")
         memory = memories.get(memory_id)
@@ -78,7 +78,7 @@ class Visit:
         return memory_id, memory
 
     def able(self, capability: type[Capability], verb: str) -> tuple[str, Capability]:
-        """The memory that is named, if it has a capability."""
+        """Return the named memory if it has the capability."""
         memory_id, memory = self.memory()
         if not isinstance(memory, capability):
             raise MemslotError(f"{memory_id} cannot {verb}")
@@ -96,7 +96,7 @@ class Visit:
 
 @dataclass(frozen=True)
 class Page:
-    """An answer; `part` is sent alone where a script asks for it, to be put into the page that is open."""
+    """An answer; `part` is sent alone if the script requests it, to be inserted into the open page."""
 
     title: str
     body: Markup
@@ -106,7 +106,7 @@ class Page:
 
 @dataclass(frozen=True)
 class Redirect:
-    """What a write answers: a page to go to, which shows the notice of that name."""
+    """The answer to a write: a page to go to, which shows the notice of that name."""
 
     address: str
     notice: str = ""
@@ -116,7 +116,7 @@ Answer = Page | Redirect
 
 
 def address(path: str, /, **values: object) -> str:
-    """An address in the inspector."""
+    """Build an address in the inspector."""
     given = {name: str(value) for name, value in values.items() if value not in (None, "")}
     return f"{quote(path)}?{urlencode(given)}" if given else quote(path)
 

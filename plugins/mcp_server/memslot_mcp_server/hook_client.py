@@ -24,7 +24,7 @@ CLIENTS = ("claude-code", "codex", "gemini", "qwen", "opencode")
 """The coding agents whose events are understood."""
 EVENTS = ("session-start", "prompt", "stop", "pre-compact", "session-end")
 AWAITED_EVENTS = ("session-start", "prompt")
-"""Those whose answer a person waits for."""
+"""Events whose answer the user waits for."""
 
 
 def main() -> None:
@@ -38,11 +38,11 @@ def main() -> None:
     try:
         address = MemoryAddress.from_env(label, os.environ)
         answer = ask(address, " ".join(words), payload) if len(payload) <= MAX_BYTES else None
-    except TimeoutError:  # the server has it; doing it here too would take as long again, and do it twice
+    except TimeoutError:  # the server has the event; handling it here as well would take as long again, and do it twice
         _say_gave_up()
         return
     if answer is None:
-        if words[1] == "session-end":  # only a server has a conversation open; what was said is captured
+        if words[1] == "session-end":  # only a server has a conversation open, and what was said is already captured
             return
         if words[1] in AWAITED_EVENTS:
             _start_watchdog()
@@ -134,7 +134,7 @@ def is_private(folder: str) -> bool:
 
 
 def ask(address: MemoryAddress, event: str, payload: bytes) -> bytes | None:
-    """A server's answer to an event of a client, such as "codex prompt"; None if no server of this memory can answer.
+    """Return a server's answer to an event, such as "codex prompt"; None if no server of this memory can answer.
 
     Raises a TimeoutError if a server has the event and does not finish in time.
     """
@@ -155,7 +155,7 @@ def ask(address: MemoryAddress, event: str, payload: bytes) -> bytes | None:
 def _remove(path: str) -> None:
     try:  # noqa: SIM105  contextlib would have to be imported
         os.unlink(path)  # noqa: PTH108
-    except OSError:  # another hook was faster
+    except OSError:  # another hook removed it first
         pass
 
 

@@ -49,7 +49,7 @@ def append_note(
 
 
 def replace_note(workspace: Path, file: Path, text: str, expected: str | None) -> None:
-    """Replace a note's text by a person's edit of it, in which secrets are redacted.
+    """Replace a note's text with the user's edit of it, in which secrets are redacted.
 
     Lines that are as `expected` keep their bytes, secrets included. Raises a MemslotError if nothing was written.
     """

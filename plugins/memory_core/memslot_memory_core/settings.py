@@ -26,7 +26,7 @@ class VectorStore(Section):
     parts: Literal["auto", "on", "off"] = setting(
         "auto",
         "Embed the list items and paragraphs of a chunk as well, so that a fact in a list is found by meaning. "
-        "It doubles the text that is embedded; auto does it where nothing is sent to a service.",
+        "It doubles the text that is embedded; auto does so only if no text is sent to a service.",
     )
 
 
@@ -100,7 +100,7 @@ class Query(Section):
     max_results: int = setting(6, "Maximum results per search.", minimum=1, maximum=200)
     min_score: float | None = setting(
         None,
-        "Results below this are dropped. Unset: where the best result is below 0.35, all are marked as weak.",
+        "Results below this are dropped. Unset: if the best result is below 0.35, all are marked as weak.",
         minimum=0,
         maximum=1,
     )
@@ -133,7 +133,7 @@ class SearchSettings(MemorySearch):
     sync: Sync = setting(Sync, "When changes are indexed.")
     query: Query = setting(Query, "How results are found and ranked.")
     cache: Cache = setting(Cache, "The embedding cache.")
-    experimental: Experimental = setting(Experimental, "Not settled yet.")
+    experimental: Experimental = setting(Experimental, "Features that may still change.")
 
 
 class MemorySettings(Section):

@@ -118,7 +118,7 @@ def make_tools(
     workspace: Path,
     tell_written: Callable[[str, str, Session], None] = lambda text, path, session: None,
 ) -> list[Tool]:
-    """The tools of one agent; the memory is opened at the first call. `tell_written` hears of each note."""
+    """The tools of one agent; the memory is opened at the first call. `tell_written` is called for each note."""
 
     # JSON Schema accepts 3.0 as an integer.
     def search(args: Mapping[str, Any], call: ToolCall) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from memslot_memory_lancedb.memory_writer import MemoryWriter
 
 MOST_PER_RUN = 3
 ELSEWHERE = "elsewhere"
-"""Rule of a message that another memory of the slot keeps already."""
+"""Rule for a message that another memory in the slot already has."""
 KeptElsewhere = Callable[[str], Kept | None]
 
 

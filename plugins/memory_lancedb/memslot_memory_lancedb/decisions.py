@@ -127,13 +127,13 @@ class DecisionLog:
         ]
 
     def note_written(self, memory_id: str, path: str, text: str) -> None:
-        """Log what another memory has just kept, for as long as its conversation may last."""
+        """Log what another memory has just stored, for as long as its conversation may last."""
         row = (self._agent_id, memory_id, path, text[:WRITTEN_CHARS], datetime.now(UTC).isoformat())
         with self._open() as database:
             database.execute("INSERT INTO written VALUES (?, ?, ?, ?, ?)", row)
 
     def recently_written(self) -> list[tuple[str, str, str]]:
-        """What other memories have kept lately, newest first: memory, path and text of each."""
+        """Return other memories' recent writes, newest first: memory, path and text."""
         if not self._file.exists():
             return []
         with self._open() as database:

@@ -2,10 +2,10 @@
 
 MemslotError
 └── StoreError                 the store failed; the message says what to do
-    ├── StoreAwayError         it is unreachable now and may be back soon
+    ├── StoreUnreachableError  it is unreachable now and may be back soon
     ├── StoreDamagedError      its files are damaged or missing; `memslot ltm doctor` shows what can be saved
     ├── NoSuchMemoryError      this agent has no memory with that id
-    ├── ChangedMeanwhileError  another writer changed the same memory concurrently
+    ├── ConcurrentChangeError  another writer changed the same memory concurrently
     └── TransferError          a file to import cannot be read
 """
 
@@ -18,7 +18,7 @@ class StoreError(MemslotError):
     """The store failed to do what was requested."""
 
 
-class StoreAwayError(StoreError):
+class StoreUnreachableError(StoreError):
     """The store is unreachable; memory resumes once it is back."""
 
 
@@ -30,7 +30,7 @@ class NoSuchMemoryError(StoreError):
     """No memory has that id, or it belongs to another agent."""
 
 
-class ChangedMeanwhileError(StoreError):
+class ConcurrentChangeError(StoreError):
     """Another writer changed the same memory; nothing was overwritten."""
 
 

@@ -10,7 +10,7 @@ from datetime import timedelta
 from memslot import EmbeddingCancelledError, MemslotError, one_line
 
 from memslot_memory_lancedb.embedding.embedder import Embedder
-from memslot_memory_lancedb.errors import StoreAwayError
+from memslot_memory_lancedb.errors import StoreUnreachableError
 from memslot_memory_lancedb.recall.background import Backgrounds
 from memslot_memory_lancedb.store.compaction import is_compaction_due, is_index_due, make_index
 from memslot_memory_lancedb.store.embedder_migration import embed_missing, is_due, may_start_automatically, reembed
@@ -93,7 +93,7 @@ class Maintenance:
             self.problem = None
         except EmbeddingCancelledError:
             pass
-        except StoreAwayError as error:
+        except StoreUnreachableError as error:
             # The status reports the store's own errors while they last.
             self._fail(str(error))
             self.problem = None

@@ -308,7 +308,7 @@ def memory_of(ctx: PluginContext) -> LanceMemory:
 
 
 def others_of(ctx: PluginContext) -> OtherMemories:
-    """The memories beside this one in the slot."""
+    """The other memories in the slot."""
     return ctx.shared("other memories", lambda: OtherMemories(ctx.plugin_id, memory_of(ctx).log, ctx.memories))
 
 

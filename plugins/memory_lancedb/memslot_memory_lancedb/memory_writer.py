@@ -13,7 +13,7 @@ from memslot import MemslotError, redact, strip_recalled
 from memslot_memory_lancedb.capture.rules import detect_category
 from memslot_memory_lancedb.embedding.embedder import PATIENCE_SECONDS, Embedder
 from memslot_memory_lancedb.embedding.identity import Identity
-from memslot_memory_lancedb.errors import ChangedMeanwhileError, StoreError
+from memslot_memory_lancedb.errors import ConcurrentChangeError, StoreError
 from memslot_memory_lancedb.memory_record import MAX_CHARS, Category, MemoryRecord, Origin, SearchHit, sendable
 from memslot_memory_lancedb.scores import DUPLICATE, score_of
 from memslot_memory_lancedb.store.store import MemoryStore
@@ -80,14 +80,14 @@ class MemoryWriter:
     ) -> WriteResult:
         """Update a memory; its previous form is in the result and the history.
 
-        Raises a ChangedMeanwhileError if its redacted text is not the `expected` one.
+        Raises a ConcurrentChangeError if its redacted text is not the `expected` one.
         """
         cleaned = self._store.get(memory_id).text if text is None else clean_text(text)
         vector, identity, warning = self._embed(cleaned)
         with self._lock:
             before = self._store.get(memory_id)
             if expected is not None and redact(before.text) != expected:
-                raise ChangedMeanwhileError(f"memory {memory_id} was changed meanwhile; look at it again")
+                raise ConcurrentChangeError(f"memory {memory_id} was changed meanwhile; look at it again")
             after = replace(
                 before,
                 text=cleaned,

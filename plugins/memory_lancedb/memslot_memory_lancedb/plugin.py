@@ -101,6 +101,6 @@ def agent_end(ctx: PluginContext, run: RunInfo, messages: Sequence[Message], suc
 
 @hookimpl
 def memory_written(ctx: PluginContext, written: MemoryWritten) -> None:
-    """Note what another memory keeps, so that auto-capture does not keep it, too."""
+    """Log what another memory has stored, so that auto-capture does not store it as well."""
     if settings_of(ctx).auto_capture:
         others_of(ctx).note(written)

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from memslot_memory_lancedb.capture.elsewhere import Kept
-from memslot_memory_lancedb.errors import ChangedMeanwhileError, NoSuchMemoryError
+from memslot_memory_lancedb.errors import ConcurrentChangeError, NoSuchMemoryError
 from memslot_memory_lancedb.memory import LanceMemory
 from memslot_memory_lancedb.memory_record import MAX_CHARS, MemoryRecord, Origin, SearchHit
 from memslot_memory_lancedb.memory_writer import WriteResult
@@ -56,7 +56,7 @@ def make_tools(
     find_elsewhere: Callable[[str, Session], Kept | None] = lambda text, session: None,
     tell_written: Callable[[MemoryRecord, Session], None] = lambda kept, session: None,
 ) -> list[Tool]:
-    """The tools of one agent. `find_elsewhere` says whether another memory keeps a text already."""
+    """The tools of one agent. `find_elsewhere` says whether another memory already has a text."""
 
     def recall(args: RecallArguments) -> Any:
         recalled = memory.searcher.find(args.query, args.limit)
@@ -221,7 +221,7 @@ def _refused(error: str, message: str) -> ToolResult:
 
 
 def _explained(error: MemslotError) -> ToolResult:
-    kinds: dict[type[MemslotError], str] = {NoSuchMemoryError: "not_found", ChangedMeanwhileError: "conflict"}
+    kinds: dict[type[MemslotError], str] = {NoSuchMemoryError: "not_found", ConcurrentChangeError: "conflict"}
     return _refused(kinds.get(type(error), "unavailable"), str(error))
 
 

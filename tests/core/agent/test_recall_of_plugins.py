@@ -81,8 +81,8 @@ def test_recalled_text_is_redacted_and_cannot_leave_the_fence(bench: Any) -> Non
         ("[RecalledItem('x', 2)]", "score is 2, not a number from 0 to 1"),
         ("[RecalledItem('x', float('nan'))]", "score is nan, not a number from 0 to 1"),
         ("[RecalledItem('x', 0.5, 3)]", "text or source is not text"),
-        ("[RecalledItem('x')] * 1001", "returned more than 1000 items, of which none was taken"),
-        ("[RecalledItem('x' * 150_000)] * 2", "returned more than 200000 characters, of which none was taken"),
+        ("[RecalledItem('x')] * 1001", "returned more than 1000 items; all were ignored"),
+        ("[RecalledItem('x' * 150_000)] * 2", "returned more than 200000 characters; all were ignored"),
         ("[RecalledItem('x')], recall_chars='many'", "recall_chars is not a whole number"),
     ],
 )

@@ -432,7 +432,7 @@ def test_two_plugins_with_one_provider_name_are_told_apart() -> None:
 
 @pytest.mark.parametrize("name", ["auto", "none"])
 def test_a_name_with_a_meaning_is_refused(name: str) -> None:
-    with pytest.raises(ProviderError, match="has a meaning already"):
+    with pytest.raises(ProviderError, match="is a reserved word"):
         EmbeddingProviderSpec(name, lambda options: None)  # type: ignore[arg-type,return-value]
 
 

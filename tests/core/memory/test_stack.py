@@ -151,7 +151,7 @@ class TestTheSlot:
             assert len(host.memories) == 0
             assert host.memories.search("tea").hits == []
             assert host.memories.statuses() == {}
-            with pytest.raises(MemslotError, match="no memory here can remember a text; there is: none"):
+            with pytest.raises(MemslotError, match="no memory in the slot can store text; the slot holds: none"):
                 host.memories.remember("x")
 
     def test_one_that_registers_no_memory_leaves_the_slot_to_the_next_and_is_named(self, open_stack: Open) -> None:
@@ -198,7 +198,7 @@ class TestSearch:
         host = open_stack(a=Shelf("one"), b=Shelf("two"), c=Shelf("three"))
         assert found(host, only="b") == [("b", "two")]
         assert found(host, only=["c", "a"]) == [("a", "one"), ("c", "three")]
-        with pytest.raises(MemslotError, match='no memory "d" is in the slot; there is: a, b, c'):
+        with pytest.raises(MemslotError, match='no memory "d" is in the slot, which holds: a, b, c'):
             host.memories.search("tea", only="d")
 
     def test_the_list_is_as_long_as_asked_for_or_six_or_as_the_longest(self, open_stack: Open) -> None:
@@ -288,8 +288,8 @@ class TestFiveMemoriesOfWhichThreeAreBroken:
     def test_every_status_can_be_had(self, host: Host) -> None:
         statuses = host.memories.statuses()
         assert list(statuses) == ["hangs", "fine", "raises", "lies", "well"]
-        assert statuses["raises"].problems == ("its status cannot be had: RuntimeError: the disk is on fire",)
-        assert statuses["lies"].problems == ("its status cannot be had: returned dict, not a MemoryStatus",)
+        assert statuses["raises"].problems == ("it did not report its status: RuntimeError: the disk is on fire",)
+        assert statuses["lies"].problems == ("it did not report its status: returned dict, not a MemoryStatus",)
         assert statuses["fine"].is_healthy
 
 
@@ -312,8 +312,8 @@ class TestWriting:
         ("into", "message"),
         [
             ("shelf", "shelf cannot remember a text; what it can: search"),
-            ("nobody", 'no memory "nobody" is in the slot; there is: shelf'),
-            (None, "no memory here can remember a text; there is: shelf"),
+            ("nobody", 'no memory "nobody" is in the slot, which holds: shelf'),
+            (None, "no memory in the slot can store text; the slot holds: shelf"),
         ],
     )
     def test_where_nothing_can_remember_it_says_so(self, open_stack: Open, into: str | None, message: str) -> None:

@@ -202,7 +202,7 @@ def test_plugin_that_never_comes_back_is_not_called_for_ever(bench: Bench, relea
         bench.start()
     messages = [message for _, _, message in bench.events]
     assert messages.count("did not finish within 0.02 s") == 4
-    assert messages.count("was not called: earlier calls of this plugin never came back") == 4
+    assert messages.count("was not called: earlier calls of this plugin never returned") == 4
 
 
 def test_plugin_is_called_again_once_its_late_calls_have_come_back(bench: Bench) -> None:

@@ -39,13 +39,13 @@ def lines(host, plugin_id: str) -> list[str]:
         ("@hookimpl\ndef register_tools(ctx): return 'abc'", "returned str instead of a list of Tool"),
         (
             "@hookimpl\ndef register_tools(ctx): return [Tool(f't{i}', 'x', {}, print) for i in range(10_000)]",
-            "register_tools: returned more than 100 items, of which none was taken",
+            "register_tools: returned more than 100 items; all were ignored",
         ),
         (
             "@hookimpl\ndef register_tools(ctx):\n while True: yield Tool('t', 'x', {}, print)",
-            "register_tools: returned more than 100 items, of which none was taken",
+            "register_tools: returned more than 100 items; all were ignored",
         ),
-        ("@hookimpl\ndef register_tools(ctx): return [Tool('a b', 'x', {}, print)]", "a tool's name is 1 to 64"),
+        ("@hookimpl\ndef register_tools(ctx): return [Tool('a b', 'x', {}, print)]", "a tool's name must be 1 to 64"),
         (
             "@hookimpl\ndef register_tools(ctx): return [Tool('bad', 'x', {'type': 'objekt'}, print)]",
             "schema must have type object",
@@ -117,7 +117,7 @@ def test_registration_that_hangs_is_left_behind(write_plugin, load_host, good, m
     [
         ("{not json", "is not valid JSON"),
         ("[]", "must hold one JSON object"),
-        ('{"id": "x", "id": "y", "kind": "tool", "name": "n"}', "the key 'id' is there twice"),
+        ('{"id": "x", "id": "y", "kind": "tool", "name": "n"}', "the key 'id' appears twice"),
         ({"id": "Bad Id!", "kind": "tool", "name": "n"}, "id is"),
         ({"id": "x", "kind": "nonsense", "name": "n"}, "kind is"),
         ({"id": "x", "kind": "tool"}, "name is required"),

@@ -123,13 +123,13 @@ class TestOnce:
     def test_a_store_that_failed_gets_another_chance(
         self, make_memory: MakeMemory, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from memslot_memory_lancedb.errors import StoreAwayError
+        from memslot_memory_lancedb.errors import StoreUnreachableError
         from memslot_memory_lancedb.store.store import MemoryStore
 
         memory = make_memory()
 
         def away(*_: Any) -> None:
-            raise StoreAwayError("the store does not answer")
+            raise StoreUnreachableError("the store does not answer")
 
         with monkeypatch.context() as patched:
             patched.setattr(MemoryStore, "add", away)

@@ -156,13 +156,13 @@ class TestUpdate:
         from dataclasses import replace
         from datetime import UTC, datetime
 
-        from memslot_memory_lancedb.errors import ChangedMeanwhileError
+        from memslot_memory_lancedb.errors import ConcurrentChangeError
 
         first, second = make_memory(), make_memory()
         was = first.keep(DENTIST).memory
         second.writer.change(was.id, text="My dentist moved to Brno.")
         late = replace(was, text="My dentist moved to Graz.", updated_at=datetime.now(UTC))
-        with pytest.raises(ChangedMeanwhileError, match="changed by another writer"):
+        with pytest.raises(ConcurrentChangeError, match="changed by another writer"):
             first.store.replace(late, None, was, first.embedder.identity)
         assert first.store.get(was.id).text == "My dentist moved to Brno."
 

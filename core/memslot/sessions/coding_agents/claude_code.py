@@ -17,7 +17,7 @@ _WRAPPED = re.compile(
 )
 """How texts with the role `user` begin that the user did not type."""
 _TITLES = {"summary": "summary", "ai-title": "aiTitle", "custom-title": "customTitle"}
-"""Kinds of lines with a title, and its key; later ones win: the last is the person's own choice."""
+"""Kinds of lines with a title, and its key; later ones win: the last is the user's own choice."""
 _REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
 
 
@@ -72,6 +72,6 @@ def _texts(content: object) -> Iterator[str]:
     parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
     for part in parts if isinstance(parts, list) else ():
         if not isinstance(part, Mapping) or part.get("type") != "text" or not isinstance(part.get("text"), str):
-            continue  # calls of tools, their results, thoughts, pictures
+            continue  # tool calls, their results, reasoning, images
         if not _WRAPPED.match(part["text"]):
             yield _REMINDER.sub("", part["text"])

@@ -18,7 +18,7 @@ _WRAPPED = re.compile(
 )
 """How texts with the role `user` begin that the program wrote."""
 _REQUEST = re.compile(r"^## My request(?: for Codex)?:\s*$", re.MULTILINE)
-"""What is open in the editor comes before this line, what the person wrote after it."""
+"""What is open in the editor comes before this line, what the user wrote after it."""
 _PICTURE = re.compile(r"\s*</?image\b[^>]*>\s*")
 
 
@@ -63,7 +63,7 @@ def read_codex(name: str, lines: Iterable[RawLine]) -> ForeignSession:
                 text = "" if _WRAPPED.match(text) else _REQUEST.split(text)[-1].strip()
             if role in ("user", "assistant") and text:
                 time = to_ms(record.get("timestamp"))
-                # Lines have no id; since the file only grows, a line's number is one.
+                # Lines have no id; since the file only grows, the line number can serve as one.
                 key = ForeignLine.make_key("codex", number, role, text)
                 said.append(ForeignLine.of_message(key, time, {"role": role, "content": text}))
     their_id = their_id or name

@@ -44,7 +44,7 @@ def read_gemini_cli(name: str, lines: Iterable[RawLine]) -> ForeignSession:
 
 
 def _messages(record: Mapping[str, Any], *, is_first: bool) -> Iterator[Mapping[str, Any]]:
-    """The messages of a line. After compression the history is told anew, with other ids: that was said before."""
+    """Return the messages of a line, without the history that is repeated under new ids after a compression."""
     if isinstance(record.get("id"), str):
         yield record
         return

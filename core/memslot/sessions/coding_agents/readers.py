@@ -27,7 +27,7 @@ _MARKS: dict[str, Callable[[Mapping[str, Any]], bool]] = {
 
 
 def find_coding_agent(record: Mapping[str, Any]) -> str | None:
-    """The program that wrote this line of a transcript; None where it does not tell."""
+    """The program that wrote this line of a transcript; None if the line does not show it."""
     return next((program for program, is_theirs in _MARKS.items() if is_theirs(record)), None)
 
 
@@ -40,7 +40,7 @@ def read_agent_lines(program: str, name: str, lines: Iterable[RawLine]) -> Forei
 
 
 def read_agent_export(name: str, tree: object) -> ForeignSession | None:
-    """The conversation in a JSON file that a coding agent wrote; None where it is no such file."""
+    """The conversation in a JSON file that a coding agent wrote; None for any other file."""
     if is_opencode_export(tree):
         return read_opencode_export(tree)
     if isinstance(tree, dict) and is_gemini_cli(tree):

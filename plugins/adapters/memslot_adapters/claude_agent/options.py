@@ -27,7 +27,7 @@ def with_memory(
     """Options with the tools, allowed without asking, and with recall before each prompt and capture after it.
 
     Claude's hooks do it, beside the hooks that the options have. Without a session each of Claude's conversations is
-    its own. Make new options for each person who talks to the agent.
+    its own. Create separate options for each user who talks to the agent.
     """
     base = options or ClaudeAgentOptions()
     if not isinstance(base.mcp_servers, dict):
@@ -61,7 +61,7 @@ class _Conversation:
         return None if self._latest is None else ActiveRun(self._host, self._latest)
 
     async def recall(self, event: Any, tool_use_id: str | None, context: Any) -> Any:
-        """Before a prompt: what is recalled, and the first time plugins' notes on their tools."""
+        """Before a prompt: return what is recalled, and the first time also the plugins' prompt sections."""
         conversation = event["session_id"]
         interrupted = self._runs.pop(conversation, None)
         if interrupted is not None:
@@ -70,7 +70,7 @@ class _Conversation:
         session = self._session if self._session is not None else f"{_PREFIX}{conversation}"
 
         def begin() -> AgentRun:
-            # Stored before a cancellation can strike, or the run would never end.
+            # Stored before the call can be cancelled, or the run would never end.
             run = self._host.run(event["prompt"], session=session, chat_type=self._chat_type)
             self._runs[conversation] = self._latest = run
             return run

@@ -29,7 +29,7 @@ def memory_server(
 ) -> McpSdkServerConfig:
     """The tools of a host or a run, for `ClaudeAgentOptions(mcp_servers={"memslot": …})`.
 
-    Not made by `create_sdk_mcp_server`, which would validate arguments before plugins see them.
+    `create_sdk_mcp_server` is not used, because it would validate arguments before plugins see them.
     """
     toolbox = Toolbox(source, session, chat_type, follow=follow)
 

@@ -1,6 +1,6 @@
 """memslot as a memory provider of Hermes: recall before each turn, capture after it, and the tools.
 
-`python -m memslot_adapters.hermes` puts it into a Hermes home; `memory.provider: memslot` in its config turns it on.
+`python -m memslot_adapters.hermes` installs it into a Hermes home; `memory.provider: memslot` in its config enables it.
 """
 
 from __future__ import annotations
@@ -16,5 +16,5 @@ __all__ = ["MemslotProvider", "register"]
 
 
 def register(ctx: Any) -> None:
-    """What Hermes calls to get the provider."""
+    """Called by Hermes to get the provider."""
     ctx.register_memory_provider(MemslotProvider())

@@ -1,4 +1,4 @@
-"""`python -m memslot_adapters.hermes`: puts the provider into a Hermes home, as a plugin that imports this package."""
+"""`python -m memslot_adapters.hermes`: installs the provider into a Hermes home, as a plugin importing this package."""
 
 from __future__ import annotations
 

@@ -14,13 +14,13 @@ from memslot_adapters.memory_run import assistant_message, user_message
 from memslot_adapters.tools import ChatType
 
 _CHAT_TYPES: dict[str, ChatType] = {"": "direct", "dm": "direct", "channel": "channel"}
-"""Hermes' names for chats and ours; all others have an audience, too."""
+"""Hermes' chat types and ours; any other has an audience, too."""
 
 
 class MemslotProvider(MemoryProvider):  # type: ignore[misc]
     """The memory of memslot's default agent, or of a given host, for Hermes.
 
-    Hermes calls it from several threads. It asks for the tools before it says which conversation this is.
+    Hermes calls it from several threads. It requests the tools before it names the conversation.
     """
 
     def __init__(self, host: Host | None = None) -> None:
@@ -37,7 +37,7 @@ class MemslotProvider(MemoryProvider):  # type: ignore[misc]
 
     @property
     def host(self) -> Host:
-        """The host, loaded when it is needed first."""
+        """The host, loaded on first use."""
         with self._lock:
             if self._given is not None:
                 return self._given
@@ -55,7 +55,7 @@ class MemslotProvider(MemoryProvider):  # type: ignore[misc]
     def initialize(self, session_id: str, **kwargs: Any) -> None:
         chat_type = _CHAT_TYPES.get(str(kwargs.get("chat_type") or ""), "group")
         self._session = Session(self.host.agent_id, session_id, chat_type)
-        # Prompts of timers and sub-agents are not what a person said.
+        # Prompts of timers and sub-agents are not from the user.
         self._captures = kwargs.get("agent_context", "primary") == "primary"
 
     def system_prompt_block(self) -> str:
@@ -92,7 +92,7 @@ class MemslotProvider(MemoryProvider):  # type: ignore[misc]
         self._end_run(said)
 
     def _end_run(self, said: Sequence[Mapping[str, Any]] | None) -> None:
-        """End the run in progress: with what was said, or as interrupted."""
+        """End the run in progress with its messages, or as interrupted."""
         with self._lock:
             run, self._run = self._run, None
         if said is None:
@@ -140,7 +140,7 @@ class MemslotProvider(MemoryProvider):  # type: ignore[misc]
         self.host.end_session(self._place)
 
     def on_pre_compress(self, messages: Sequence[Mapping[str, Any]]) -> str:
-        """Tell plugins what is about to be summarised away; they add nothing to the summary."""
+        """Call `before_compaction`; plugins add nothing to the summary."""
         self.host.before_compaction(self._place, messages, count_tokens(messages))
         return ""
 

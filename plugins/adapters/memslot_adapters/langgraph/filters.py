@@ -17,7 +17,7 @@ _ORDERS: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def fits(value: Mapping[str, Any], wanted: Mapping[str, Any] | None) -> bool:
-    """Whether a value has all that a filter asks for."""
+    """Whether a value matches a filter."""
     return all(_agrees(value.get(name), each) for name, each in (wanted or {}).items())
 
 
@@ -42,15 +42,15 @@ def _compares(found: Any, name: str, limit: Any) -> bool:
         return bool(found != limit)
     order = _ORDERS.get(name)
     if order is None:
-        raise ValueError(f"the filter's operator {name!r} is unknown; there are $eq, $ne, {', '.join(_ORDERS)}")
+        raise ValueError(f"the filter's operator {name!r} is unknown; use $eq, $ne, {', '.join(_ORDERS)}")
     try:
         return order(float(found), float(limit))
     except (TypeError, ValueError):
-        return False  # what is no number is neither more nor less
+        return False  # only numbers can be compared by size
 
 
 def matches(namespace: Sequence[str], condition: MatchCondition) -> bool:
-    """Whether a namespace begins or ends as a condition says; `*` stands for any label."""
+    """Whether a namespace begins or ends as the condition demands; `*` stands for any label."""
     path = condition.path
     if len(namespace) < len(path):
         return False

@@ -12,7 +12,7 @@ from langgraph.store.base import Item, SearchItem, get_text_at_path
 from memslot import MemslotError
 
 Index = Literal[False] | list[str] | None
-"""As `put` takes it: index nothing (False), these fields, or everything (None)."""
+"""The `index` argument of `put`: index nothing (False), these fields, or everything (None)."""
 _EDGE = "---"
 _NAMES = ("namespace", "key", "created", "updated", "index", "value")
 
@@ -67,7 +67,7 @@ class Stored:
 
 
 def read_note(data: bytes) -> Stored | None:
-    """The item of a note, or None if it holds none; raises a ValueError for a malformed block."""
+    """Return the item in a note, or None if there is none. Raises a ValueError for a malformed block."""
     lines = data.decode("utf-8", "replace").split("\n")
     if lines[0].rstrip("\r") != _EDGE:
         return None

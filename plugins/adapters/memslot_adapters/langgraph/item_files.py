@@ -141,7 +141,7 @@ def _notes(folder: str, suffix: str) -> Iterator[str]:
 
 
 def note_name(namespace: Sequence[str], key: str, suffix: str) -> str:
-    """The name of an item's note; no two items share one, whatever they are called."""
+    """The name of an item's note, which is unique for any key."""
     return f"{folder_name(namespace)}/{encode(key)}{suffix}"
 
 

@@ -17,15 +17,15 @@ def remembering(
 ) -> RememberingGraph:
     """A context manager for one run of a graph: `with remembering(host, prompt) as memory: memory.invoke(graph)`.
 
-    A node passes what was recalled to the model by `with_recall`.
+    A node passes what was recalled to the model with `with_recall`.
     """
     return RememberingGraph(host, prompt, session=session, chat_type=chat_type)
 
 
 def with_recall(messages: Sequence[Any], system_prompt: str = "") -> list[AnyMessage | BaseMessage]:
-    """The messages with what was recalled before the last prompt, and plugins' notes on their tools at the top.
+    """Add what was recalled before the last prompt, and the plugins' prompt sections at the top.
 
-    Use it for the model's call only, so that no thread keeps it: `model.invoke(with_recall(state["messages"]))`.
+    Use it for the model call only, so that no thread stores it: `model.invoke(with_recall(state["messages"]))`.
     Outside `remembering` the messages are unchanged.
     """
     found = active_run()
@@ -52,7 +52,7 @@ class RememberingGraph(Remembering):
 
     @property
     def input(self) -> dict[str, Any]:
-        """The prompt as a graph of messages takes it, for `graph.stream(memory.input)`."""
+        """The prompt as input for a graph of messages, for `graph.stream(memory.input)`."""
         return {"messages": [HumanMessage(self.prompt)]}
 
     def invoke(self, graph: Any, config: Any = None, **options: Any) -> Any:

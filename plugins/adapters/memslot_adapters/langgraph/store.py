@@ -33,15 +33,15 @@ _log = logging.getLogger("memslot.adapters")
 class MemoryStore(BaseStore):
     """Long-term items in the agent's notes: `graph.compile(store=MemoryStore(host))`.
 
-    Each is a note file of the memory, in the folder `store`: a person can read it, and the memory finds it. A search
-    with a query gives what the memory ranks first, best first and with a score, then the other items, newest first and
-    without one; no item is left out. There is no time to live.
+    Each is a note file of the memory, in the folder `store`: people can read it, and the memory finds it. A search
+    with a query returns the items that the memory ranks, best first and with a score, then all others, newest first and
+    without a score. TTL is not supported.
     """
 
     __slots__ = ("_files", "_memory", "_warned")
 
     def __init__(self, host: Host) -> None:
-        """Uses the first of the host's memories that keeps note files; raises a MemslotError where none does."""
+        """Use the first of the host's memories that keeps note files. Raises a MemslotError if none does."""
         found = host.memories.first(CanKeepFiles)
         if found is None:
             reason = host.memory_problem or f"{' and '.join(host.memories.ids)} keeps none"

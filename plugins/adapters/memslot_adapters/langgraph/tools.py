@@ -16,7 +16,7 @@ def memory_tools(
 ) -> list[BaseTool]:
     """The tools of a host or a run, for `bind_tools`, `ToolNode` and prebuilt agents.
 
-    Inside `remembering` they belong to that run. The list is made once: pass the chat type of a group here, or the
+    Inside `remembering` they belong to that run. The list is created once: for a group, pass its chat type here, or the
     model sees tools that the group refuses.
     """
     toolbox = Toolbox(source, session, chat_type)

@@ -25,8 +25,8 @@ _ROLES = ("user", "assistant", "system", "developer")
 class MemorySession:
     """A session of the SDK (`Runner.run(…, session=…)`) in the agent's session store.
 
-    `memslot sessions show` prints it, and a memory that indexes transcripts finds it. Items come back as they were
-    given. Transcripts are append-only, so a popped item stays, marked as taken back; `clear_session` deletes the
+    `memslot sessions show` prints it, and a memory that indexes transcripts finds it. Items are returned as they were
+    added. Transcripts are append-only, so a popped item stays, marked as taken back; `clear_session` deletes the
     transcript.
     """
 
@@ -61,7 +61,7 @@ class MemorySession:
         return await run_to_completion(self._pop)
 
     async def clear_session(self) -> None:
-        """Delete what was said, for good."""
+        """Permanently delete the conversation."""
         await run_to_completion(self._store.delete, self.session_id)
 
     def _append(self, messages: Sequence[Mapping[str, Any]]) -> None:
@@ -72,7 +72,7 @@ class MemorySession:
     def _pop(self) -> TResponseInputItem | None:
         if not self._read()[0]:
             return None
-        # Written first and looked up afterwards: whoever else pops at this moment takes back another item.
+        # Written first and looked up afterwards, so that a concurrent pop removes another item.
         mark = uuid.uuid4().hex
         self._append([{"role": "memslot", "content": "(the item before was taken back)", _TAKEN_BACK: mark}])
         return self._read()[1].get(mark)

@@ -42,9 +42,9 @@ def _function_tool(toolbox: Toolbox, tool: Tool) -> FunctionTool:
 
 
 def fits_strict_mode(schema: Any) -> bool:
-    """Whether a schema says the same in strict mode, where all properties are required and no others allowed.
+    """Whether a schema means the same in strict mode, where all properties are required and no others allowed.
 
-    Made strict, an optional argument would have to be sent each time, and what it is by default could not be had.
+    In strict mode an optional argument would have to be sent every time, and its default would be unreachable.
     """
     if isinstance(schema, list):
         return all(map(fits_strict_mode, schema))

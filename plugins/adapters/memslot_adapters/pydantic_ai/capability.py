@@ -1,4 +1,4 @@
-"""Everything memslot does for an agent, as one capability of Pydantic AI."""
+"""Everything memslot does for an agent, as one Pydantic AI capability."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SessionOf = str | Session | Callable[[RunContext[Any]], str | Session | None] | 
 class Memory(AbstractCapability[Any]):
     """A memory for an agent: `Agent(…, capabilities=[Memory(host)])`.
 
-    The agent gets the tools and plugins' notes on them. What is recalled for a prompt precedes it in that run's
+    The agent gets the tools and the plugins' prompt sections. What is recalled for a prompt precedes it in that run's
     requests only; after the run plugins capture what was said. Without a session each run is its own conversation.
     """
 
@@ -98,7 +98,7 @@ def _put_before(messages: Sequence[ModelMessage], prompt: Any, context: str) -> 
 
 
 def _text(prompt: Any) -> str:
-    """The text of a prompt that may hold images."""
+    """The text of a prompt that may contain images."""
     if prompt is None or isinstance(prompt, str):
         return prompt or ""
     parts = (part if isinstance(part, str) else getattr(part, "content", None) for part in prompt)

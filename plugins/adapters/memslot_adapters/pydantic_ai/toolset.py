@@ -18,7 +18,7 @@ _ANYTHING = SchemaValidator(core_schema.any_schema())
 
 
 class MemoryToolset(AbstractToolset[Any]):
-    """The tools of a host or a run, for `Agent(toolsets=[…])`, with plugins' notes on them as instructions.
+    """The tools of a host or a run, for `Agent(toolsets=[…])`, with the plugins' prompt sections as instructions.
 
     It does not recall or capture: `Memory` does. A failing tool tells the model why, and the run continues.
     """

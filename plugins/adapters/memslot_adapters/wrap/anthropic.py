@@ -9,7 +9,7 @@ from memslot_adapters.wrap.client import wrap_client
 from memslot_adapters.wrap.formats import Answer, Format, Prompt, fields_of, items_of, put_after, replaced, value_of
 
 _WAITING = ("tool_use", "pause_turn")
-"""Reasons to stop after which the same turn goes on."""
+"""Stop reasons after which the same turn continues."""
 
 
 class Messages:
@@ -38,7 +38,7 @@ class Messages:
     ) -> dict[str, Any]:
         asked, rest = messages[prompt.place], dict(body)
         if prompt.is_last and isinstance(mark := body.get("cache_control"), Mapping):
-            # It marks the end of the request. With recalled text there, no later request would find it in the cache.
+            # It marks the end of the request. With recalled text there, no later request would hit the cache.
             asked, rest = _marked(asked, mark), {name: value for name, value in body.items() if name != "cache_control"}
         return {**rest, "messages": replaced(messages, prompt.place, put_after(asked, text, "text"))}
 
@@ -55,5 +55,5 @@ FORMATS: dict[str, Format] = {"/v1/messages": Messages()}
 
 
 def wrap(client: Any, **options: Any) -> Any:
-    """The client with a memory."""
+    """Wrap a client with a memory."""
     return wrap_client(client, FORMATS, **options)

@@ -1,4 +1,4 @@
-"""Classes for an SDK's objects that do more than the SDK's own."""
+"""Subclasses of an SDK's classes, created at run time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _made: dict[tuple[type, type], Any] = {}
 
 
 def subclass(base: type, mixin: type) -> Any:
-    """A class that looks like the SDK's, with the methods of a mixin before its own; made once."""
+    """Return a subclass that looks like the SDK's class, with a mixin's methods first; created once."""
     if (base, mixin) not in _made:
         names = {"__module__": base.__module__, "__qualname__": base.__qualname__, "__doc__": base.__doc__}
         _made[base, mixin] = type(base.__name__, (mixin, base), names)
@@ -16,7 +16,7 @@ def subclass(base: type, mixin: type) -> Any:
 
 
 def twin_of(thing: Any, kind: Any) -> Any:
-    """An object of another class with the same attributes."""
+    """Return an object of another class with the same attributes."""
     twin = object.__new__(kind)
     vars(twin).update(vars(thing))
     return twin

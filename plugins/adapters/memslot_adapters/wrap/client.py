@@ -26,7 +26,7 @@ _STATE = "_memslot_state"
 
 
 class _State:
-    """What a wrapped client needs beside what the client has."""
+    """The state of a wrapped client."""
 
     def __init__(self, base: Any, formats: Mapping[str, Format], turns: Turns) -> None:
         self.base = base
@@ -34,7 +34,7 @@ class _State:
         self.turns = turns
 
     def format_of(self, options: Any) -> Format | None:
-        """The format of a request; None for all that are not prompts."""
+        """Return the format of a request; None if it is not a prompt."""
         path = str(options.url).partition("?")[0]
         is_prompt = str(options.method).lower() == "post" and isinstance(options.json_data, Mapping)
         return self.formats.get(path) if is_prompt else None
@@ -61,7 +61,7 @@ def _with_state(client: Any, state: _State) -> Any:
     is_async = inspect.iscoroutinefunction(state.base.request)
     twin = twin_of(client, subclass(state.base, _AsyncMemory if is_async else _SyncMemory))
     for name in list(vars(twin)):
-        # Resources are cached, with the methods of the client that they were made for.
+        # Resources are cached, with the methods of the client they were created for.
         if isinstance(inspect.getattr_static(state.base, name, None), functools.cached_property):
             delattr(twin, name)
     setattr(twin, _STATE, state)
@@ -69,7 +69,7 @@ def _with_state(client: Any, state: _State) -> Any:
 
 
 class _Memory:
-    """What sync and async clients share."""
+    """Shared by sync and async clients."""
 
     def copy(self, **options: Any) -> Any:
         """The SDK's `copy`, on a plain client: SDKs ask for their own class in it."""
@@ -146,11 +146,11 @@ def _with_body(options: Any, turn: Turn) -> Any:
 
 
 def _read(result: Any, turn: Turn) -> Answer | None:
-    """What an answer says; None for a raw response that has not been read."""
+    """Return an answer's content; None for a raw response that has not been read."""
     raw = getattr(result, "http_response", None)
     if raw is None:
         return turn.form.read(result)
     try:
         return turn.form.read(raw.json())
-    except Exception:  # a body that is a stream, or none of this format, is the caller's to read
+    except Exception:  # a streamed body, or one of another format, is left to the caller
         return None

@@ -1,4 +1,4 @@
-"""What the wrapper needs to know of a vendor's wire format: where the prompt is, and what the answer says."""
+"""What the wrapper needs to know about a vendor's wire format: where prompt and answer are."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from memslot import strip_recalled
 
 
 class Prompt(NamedTuple):
-    """The last message in which the user says something; `digest` tells it and what was said before from others."""
+    """The last message with text from the user; `digest` identifies it together with the messages before it."""
 
     place: int
     text: str
@@ -21,7 +21,7 @@ class Prompt(NamedTuple):
 
 @dataclass
 class Answer:
-    """What the model said; `is_final` is false if it waits for results of tools."""
+    """The model's answer; `is_final` is false if it waits for tool results."""
 
     texts: list[str] = field(default_factory=list)
     is_final: bool = True
@@ -36,15 +36,15 @@ class Format(Protocol):
 
     messages_key: str
     takes_text: bool
-    """Whether a text may stand for a list with one message."""
+    """Whether a string may replace a list with one message."""
     text_types: tuple[str, ...]
     """Types of the parts of a message that hold text."""
 
     def read(self, answer: Any) -> Answer:
-        """What a whole answer says."""
+        """Return the content of a complete answer."""
 
     def add(self, answer: Answer, event: Any) -> None:
-        """Add what an event of a stream says."""
+        """Add the content of a stream event."""
 
     def with_recall(
         self, body: Mapping[str, Any], messages: Sequence[Any], prompt: Prompt, text: str
@@ -58,7 +58,7 @@ def value_of(thing: Any, name: str) -> Any:
 
 
 def items_of(thing: Any, name: str) -> Sequence[Any]:
-    """A field that is a list; empty if it is missing."""
+    """Return a list field; empty if it is missing."""
     found = value_of(thing, name)
     return found if isinstance(found, list | tuple) else ()
 
@@ -69,7 +69,7 @@ def fields_of(thing: Any) -> dict[str, Any]:
 
 
 def find_prompt(form: Format, messages: Sequence[Any]) -> Prompt | None:
-    """The prompt that a request is about; None if the user says nothing in it."""
+    """Return a request's prompt; None if it has no text from the user."""
     texts = [_text(form, message) for message in messages]
     asked = [place for place, message in enumerate(messages) if value_of(message, "role") == "user" and texts[place]]
     if not asked:
@@ -88,10 +88,10 @@ def messages_of(form: Format, body: Mapping[str, Any]) -> list[Any]:
 
 
 def put_after(message: Any, text: str, part_type: str) -> dict[str, Any]:
-    """A message with recalled text after its own.
+    """Append recalled text to a message.
 
-    After it, not before: later requests have this message without the recalled text, and the provider's cache finds
-    again whatever stood before it.
+    After its text, not before: later requests contain this message without the recalled text, and the provider's cache
+    still matches everything up to there.
     """
     content = value_of(message, "content")
     if isinstance(content, str):
@@ -102,7 +102,7 @@ def put_after(message: Any, text: str, part_type: str) -> dict[str, Any]:
 
 
 def replaced(messages: Sequence[Any], place: int, message: Any) -> list[Any]:
-    """The messages with another one in one place."""
+    """Return the messages with one of them replaced."""
     return [*messages[:place], message, *messages[place + 1 :]]
 
 

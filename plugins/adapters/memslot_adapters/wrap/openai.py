@@ -79,5 +79,5 @@ FORMATS: dict[str, Format] = {"/chat/completions": ChatCompletions(), "/response
 
 
 def wrap(client: Any, **options: Any) -> Any:
-    """The client with a memory."""
+    """Wrap a client with a memory."""
     return wrap_client(client, FORMATS, **options)

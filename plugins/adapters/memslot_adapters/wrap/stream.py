@@ -1,4 +1,4 @@
-"""Streams that are watched: the SDK's own objects and events, captured when they are read or closed."""
+"""Watched streams: the SDK's own objects and events, captured once they are read to the end or closed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WATCH = "_memslot_watch"
 
 
 class _Watch:
-    """What a stream has said so far. `is_reading` while the SDK works on the next event: it closes at the end, too."""
+    """The answer so far. `is_reading` while the SDK reads the next event: it also closes the stream at the end."""
 
     def __init__(self, turn: Turn) -> None:
         self.turn = turn
@@ -27,13 +27,13 @@ class _Watch:
 
 
 def watch_stream(stream: Any, turn: Turn) -> Any:
-    """A sync stream that tells the turn of its end."""
+    """Make a sync stream report its end to the turn."""
     watch, watched = _Watch(turn), twin_of(stream, subclass(type(stream), _SyncStream))
     alive, close = weakref.ref(watched), stream.response.close
 
     def close_and_end() -> None:
         close()
-        # A stream that was merely dropped is closed by the garbage collector, in the middle of anything.
+        # An abandoned stream is closed by the garbage collector, at any moment.
         if alive() is not None and not watch.is_reading:
             watch.end()
 
@@ -43,7 +43,7 @@ def watch_stream(stream: Any, turn: Turn) -> Any:
 
 
 def watch_async_stream(stream: Any, turn: Turn) -> Any:
-    """An async stream that tells the turn of its end."""
+    """Make an async stream report its end to the turn."""
     watch, watched = _Watch(turn), twin_of(stream, subclass(type(stream), _AsyncStream))
     alive, close = weakref.ref(watched), stream.response.aclose
 

@@ -14,12 +14,12 @@ from memslot_adapters.tools import ChatType, chat_type_of
 from memslot_adapters.wrap.formats import Answer, Format, Prompt, find_prompt, messages_of
 
 MAX_WAITING = 64
-"""Turns that may wait for results of tools; the oldest is ended when there are more."""
+"""Turns that may wait for tool results; beyond that, the oldest is ended."""
 
 
 @dataclass(eq=False)
 class Turn:
-    """A request in progress: its body with recalled text, and the run that hears how it ends."""
+    """A request in progress: its body with recalled text, and the run to report its end to."""
 
     body: Mapping[str, Any]
     form: Format
@@ -30,7 +30,7 @@ class Turn:
     is_over: bool = False
 
     def end(self, answer: Answer | None) -> None:
-        """Take the answer; a turn that waits for tools goes on with the next request. Only the first end counts."""
+        """Take the answer; a turn that waits for tools continues with the next request. Only the first end counts."""
         if self.is_over:
             return
         self.is_over = True
@@ -55,7 +55,7 @@ class Turn:
 
 
 class Turns:
-    """Begins turns, and keeps those that wait for tools."""
+    """Starts turns, and keeps those that wait for tools."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class Turns:
         self._lock = threading.Lock()
 
     def begin(self, form: Format, body: Mapping[str, Any]) -> Turn | None:
-        """A turn for a request; None if the user says nothing in it. The body is not changed."""
+        """Return a turn for a request; None if it has no text from the user. The body is not changed."""
         messages = messages_of(form, body)
         prompt = find_prompt(form, messages)
         if prompt is None:
@@ -85,11 +85,11 @@ class Turns:
         if run.context:
             body = form.with_recall(body, messages, prompt, run.context)
         elif not isinstance(body[form.messages_key], str | list):
-            body = {**body, form.messages_key: messages}  # what was given may have been an iterator
+            body = {**body, form.messages_key: messages}  # the original may have been an iterator
         return Turn(body, form, prompt, run, self, before.said if before else [])
 
     def keep(self, turn: Turn) -> None:
-        """Let a turn wait for its next request."""
+        """Keep a turn until its next request."""
         with self._lock:
             self._waiting.append(turn)
             oldest = self._waiting.pop(0) if len(self._waiting) > MAX_WAITING else None
@@ -104,7 +104,7 @@ class Turns:
             return found
 
     def close(self) -> None:
-        """End what still waits, and the host if it was loaded for this client."""
+        """End the waiting turns, and close the host if it was loaded for this client."""
         with self._lock:
             waiting, self._waiting = self._waiting, []
         for turn in waiting:

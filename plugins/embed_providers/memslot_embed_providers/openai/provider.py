@@ -36,7 +36,7 @@ class OpenAIProvider(RemoteProvider):
         model = options.model or DEFAULT_MODEL
         service = describe_service(options, name="OpenAI", default_url=DEFAULT_URL, key_names=key_names)
         super().__init__(service, model, dimensions=options.dimensions, known_dims=KNOWN_DIMS.get(model))
-        if service.base_url == DEFAULT_URL:  # a server of one's own may need minutes for so many
+        if service.base_url == DEFAULT_URL:  # a self-hosted server may need minutes for that many
             self.max_batch_tokens = BATCH_TOKENS
 
     def _auth_headers(self) -> Mapping[str, str]:

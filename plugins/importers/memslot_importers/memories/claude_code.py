@@ -31,7 +31,7 @@ def claude_code_notes(home: Path) -> Iterator[ForeignNote]:
 
 
 def _described(note: ForeignNote, slug: str) -> ForeignNote:
-    """A note with its front matter as a heading and a line; what is about the user gets a name that says so."""
+    """A note with its front matter as a heading and a line; notes about the user are renamed to USER.md."""
     found = _FRONT_MATTER.match(note.text)
     if not found or note.refusal:
         return note

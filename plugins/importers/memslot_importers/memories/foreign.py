@@ -27,12 +27,12 @@ class ForeignNote:
 
 
 def linked(file: Path) -> ForeignNote:
-    """What stands for a link where a file or folder of theirs should be."""
+    """The refused note for a link in place of a file or folder."""
     return ForeignNote(file, "", refusal="is a link, and links are not followed")
 
 
 def read_note(file: Path, name: str) -> ForeignNote:
-    """A note from a file: a regular one, UTF-8, not too large; and of a name that is safe everywhere."""
+    """Read a note from a regular UTF-8 file that is not too large and has a portable name."""
     if file.is_symlink():
         return linked(file)
     if not all(map(_is_safe, name.split("/"))):
@@ -50,7 +50,7 @@ def read_note(file: Path, name: str) -> ForeignNote:
 
 
 def _is_safe(part: str) -> bool:
-    """Whether a name can be a file's on every system, and says what it seems to say."""
+    """Whether a name is a valid file name on every system, without deceptive characters."""
     return bool(_NAME.fullmatch(part)) and not part.endswith((" ", ".")) and not _DEVICES.match(part)
 
 
@@ -60,7 +60,7 @@ def markdown_in(folder: Path) -> Iterator[Path]:
 
 
 def entries(folder: Path) -> list[Path]:
-    """What is in a folder, by name; nothing if it is missing, unreadable or a link."""
+    """A folder's entries by name; none if it is missing, unreadable or a link."""
     if folder.is_symlink():
         return []
     try:

@@ -55,7 +55,7 @@ PROGRAMS = {
 
 @dataclass(frozen=True)
 class ImportedNote:
-    """What became of a note: `new`, `same`, `updated` (only theirs had changed), `conflict`, `refused` or `empty`."""
+    """The outcome of a note: `new`, `same`, `updated` (only theirs had changed), `conflict`, `refused` or `empty`."""
 
     origin: str
     path: str
@@ -101,9 +101,9 @@ class NotesImport:
 
 
 def import_notes(name: str, home: Path, memory: Memory | CanKeepFiles | None, *, dry_run: bool = False) -> NotesImport:
-    """Import a program's notes; its files stay as they are, and so does what somebody wrote into ours.
+    """Import a program's notes. Its files stay unchanged, and so do notes of ours that were edited here.
 
-    Raises a MemslotError where there is nothing to import, or no memory that keeps note files.
+    Raises a MemslotError if there is nothing to import, or no memory that keeps note files.
     """
     program = PROGRAMS[name]
     if not isinstance(memory, CanKeepFiles):
@@ -129,7 +129,7 @@ def import_notes(name: str, home: Path, memory: Memory | CanKeepFiles | None, *,
 
 
 def _origin(file: Path) -> str:
-    """A file's path as a text that a comment can hold."""
+    """A file's path, in a form that is safe inside a comment."""
     try:
         path = f"~/{file.relative_to(Path.home()).as_posix()}"
     except (ValueError, RuntimeError):  # elsewhere, or there is no home

@@ -1,4 +1,4 @@
-"""Copies notes and transcripts atomically, and never over what somebody wrote."""
+"""Copies notes and transcripts atomically, and never overwrites what was edited here."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_BYTES = 512 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Copied:
-    """What became of a file: `new`, `same`, `grown` (ours was its beginning), `replaced` (ours was the untouched
+    """The outcome of a file: `new`, `same`, `grown` (ours was its beginning), `replaced` (ours was the untouched
     starter), `conflict`, `refused` or `skipped` (a link)."""
 
     path: str
@@ -121,7 +121,7 @@ def _state(data: bytes, file: Path, starter: bytes | None, grows: bool) -> str:
         return "same"
     if grows and data.startswith(there):
         return "grown"
-    # What `init` wrote and nobody changed holds nothing of anybody's.
+    # The unchanged file from `init` contains nothing of the user's.
     return "replaced" if starter is not None and there == starter else "conflict"
 
 
@@ -131,14 +131,14 @@ def read_regular_file(file: Path) -> tuple[bytes, int]:
     with os.fdopen(os.open(file, flags), "rb") as opened:
         status = os.fstat(opened.fileno())
         if not stat.S_ISREG(status.st_mode):
-            raise OSError(0, "it is no file")
+            raise OSError(0, "it is not a regular file")
         if status.st_size > MAX_BYTES:
             raise OSError(0, f"it is larger than {MAX_BYTES:,} bytes")
         return opened.read(), status.st_mtime_ns
 
 
 def find_obstacle(root: Path, file: Path) -> str | None:
-    """What stands in the way of writing: a link, or a file where a folder should be."""
+    """Return what prevents writing: a link, or a file in place of a folder."""
     for each in [*reversed(file.relative_to(root).parents), file.relative_to(root)][1:]:
         here = root / each
         if here.is_symlink():

@@ -18,36 +18,36 @@ NOTE_FOLDER = "memory"
 
 
 @dataclass(frozen=True)
-class TheirAgent:
-    """An agent of theirs; the folders are None where there are none."""
+class OpenClawAgent:
+    """An agent of OpenClaw's; folders that don't exist are None."""
 
     id: str
     is_default: bool
     workspace: Path | None
     sessions: Path | None
     place: int | None = None
-    """Where it stands in `agents.list`, if it does."""
+    """Its position in `agents.list`, if it has one."""
     entry: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True)
-class TheirHome:
+class OpenClawHome:
     """What was found at a path: a whole home, or (`is_workspace`) a folder with notes only."""
 
     root: Path
     config_file: Path | None
     tree: Mapping[str, Any] = field(repr=False)
-    agents: tuple[TheirAgent, ...] = ()
+    agents: tuple[OpenClawAgent, ...] = ()
     unlisted: tuple[str, ...] = ()
     """Agents that have transcripts and are not in the config any more."""
     is_workspace: bool = False
 
     @property
-    def default_agent(self) -> TheirAgent:
+    def default_agent(self) -> OpenClawAgent:
         return next(agent for agent in self.agents if agent.is_default)
 
 
-def read_openclaw(path: Path) -> TheirHome:
+def read_openclaw(path: Path) -> OpenClawHome:
     """Look at an OpenClaw home, its config file, or a workspace; raises a MemslotError for anything else."""
     if path.is_file() and path.name in CONFIG_NAMES:
         path = path.parent
@@ -60,11 +60,11 @@ def read_openclaw(path: Path) -> TheirHome:
                 f"{path} is neither an OpenClaw home (it has no openclaw.json) nor a workspace "
                 "(it has no MEMORY.md, USER.md or memory folder); name another folder"
             )
-        only = TheirAgent(DEFAULT_AGENT, True, path, None)
-        return TheirHome(path, None, {}, (only,), is_workspace=True)
+        only = OpenClawAgent(DEFAULT_AGENT, True, path, None)
+        return OpenClawHome(path, None, {}, (only,), is_workspace=True)
     tree = ConfigFile.read_tree(config_file) if config_file else {}
     agents = _agents(path, tree)
-    return TheirHome(path, config_file, tree, agents, _unlisted(path, agents))
+    return OpenClawHome(path, config_file, tree, agents, _unlisted(path, agents))
 
 
 def _has_notes(folder: Path) -> bool:
@@ -72,7 +72,7 @@ def _has_notes(folder: Path) -> bool:
 
 
 def expand_home(text: str) -> Path:
-    """`~` and `~name` replaced; a name nobody has is left as it was written."""
+    """Expand `~` and `~name`; an unknown name is left as written."""
     try:
         return Path(text).expanduser()
     except RuntimeError:
@@ -80,7 +80,7 @@ def expand_home(text: str) -> Path:
 
 
 def section(tree: Any, *keys: str) -> Mapping[str, Any]:
-    """The object below some keys; an empty one where there is none."""
+    """The object at a path of keys; an empty one if there is none."""
     for key in keys:
         tree = tree.get(key) if isinstance(tree, Mapping) else None
     return tree if isinstance(tree, Mapping) else {}
@@ -95,12 +95,12 @@ def agent_entries(tree: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [{**entry, "id": name} for name, entry in named.items() if isinstance(entry, Mapping)]
 
 
-def _agents(root: Path, tree: Mapping[str, Any]) -> tuple[TheirAgent, ...]:
+def _agents(root: Path, tree: Mapping[str, Any]) -> tuple[OpenClawAgent, ...]:
     entries = agent_entries(tree) or [{"id": DEFAULT_AGENT}]
     default = next((number for number, entry in enumerate(entries) if entry.get("default") is True), 0)
     is_listed = bool(agent_entries(tree))
     return tuple(
-        TheirAgent(
+        OpenClawAgent(
             id=entry["id"],
             is_default=number == default,
             workspace=_workspace(root, tree, entry, number == default),
@@ -113,7 +113,7 @@ def _agents(root: Path, tree: Mapping[str, Any]) -> tuple[TheirAgent, ...]:
 
 
 def _workspace(root: Path, tree: Mapping[str, Any], entry: Mapping[str, Any], is_default: bool) -> Path | None:
-    """The first of the places where versions of the program keep an agent's notes that is there."""
+    """The first existing folder among those where versions of the program keep an agent's notes."""
     own, shared = entry.get("workspace"), section(tree, "agents", "defaults").get("workspace")
     if isinstance(own, str) and own.strip():
         candidates = [_located(root, own)]
@@ -127,7 +127,7 @@ def _workspace(root: Path, tree: Mapping[str, Any], entry: Mapping[str, Any], is
 
 
 def _located(root: Path, written: str) -> Path:
-    """A folder of their config; in a copy of a home, what lay in the home is looked for in the copy."""
+    """Resolve a folder in their config; in a copy of a home, paths inside the home lead into the copy."""
     folder = expand_home(written.strip())
     folder = folder if folder.is_absolute() else root / folder
     usual = expand_home("~/.openclaw")
@@ -147,7 +147,7 @@ def _is_plain(name: str) -> bool:
     return name not in ("", ".", "..") and "/" not in name and os.sep not in name and "\0" not in name
 
 
-def _unlisted(root: Path, agents: tuple[TheirAgent, ...]) -> tuple[str, ...]:
+def _unlisted(root: Path, agents: tuple[OpenClawAgent, ...]) -> tuple[str, ...]:
     known = {agent.id.lower() for agent in agents}
     try:
         folders = sorted(folder for folder in (root / "agents").iterdir() if (folder / "sessions").is_dir())

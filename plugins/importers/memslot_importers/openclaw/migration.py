@@ -12,14 +12,14 @@ from typing import Any
 from memslot import Config, ConfigError, ConfigFile, Places, starter_memory
 
 from memslot_importers.openclaw.copies import Copied, copy_notes, copy_transcripts
-from memslot_importers.openclaw.home import NOTE_FOLDER, NOTE_NAMES, TheirAgent, TheirHome, read_openclaw
+from memslot_importers.openclaw.home import NOTE_FOLDER, NOTE_NAMES, OpenClawAgent, OpenClawHome, read_openclaw
 from memslot_importers.openclaw.plan import Plan, plan_settings
-from memslot_importers.openclaw.settings import Setting, their_settings
+from memslot_importers.openclaw.settings import Setting, openclaw_settings
 
 
 @dataclass
 class AgentImport:
-    """One agent: where its notes came from, where they went, and what became of each file."""
+    """One agent: where its notes came from, where they went, and each file's outcome."""
 
     id: str
     origin: str | None
@@ -49,7 +49,7 @@ class AgentImport:
 
 @dataclass
 class OpenClawImport:
-    """All that was, or with `dry_run` would be, taken over."""
+    """Everything that was, or with `dry_run` would be, imported."""
 
     origin: Path
     config_file: Path
@@ -78,7 +78,7 @@ class OpenClawImport:
 def import_openclaw(path: Path, places: Places, *, dry_run: bool = False) -> OpenClawImport:
     """Copy what is not here yet and set what is not set yet; nothing of ours is changed or overwritten.
 
-    Raises a MemslotError where there is nothing to import, or a config that cannot be read.
+    Raises a MemslotError if there is nothing to import, or the config cannot be read.
     """
     home = read_openclaw(path)
     done = OpenClawImport(home.root, places.config_file, dry_run, unlisted=home.unlisted)
@@ -86,7 +86,7 @@ def import_openclaw(path: Path, places: Places, *, dry_run: bool = False) -> Ope
     config = ours.load()
     ids: Mapping[str, str] = {home.default_agent.id: config.default_agent_id()}
     if not home.is_workspace:
-        plan = plan_settings(home, their_settings(home, os.environ, ours.plugins()), ours)
+        plan = plan_settings(home, openclaw_settings(home, os.environ, ours.plugins()), ours)
         done.settings, ids = plan.settings, plan.agents
         if dry_run:
             config = ours.preview(plan.changes)
@@ -98,7 +98,7 @@ def import_openclaw(path: Path, places: Places, *, dry_run: bool = False) -> Ope
 
 
 def _write_settings(plan: Plan, ours: ConfigFile) -> None:
-    """Write them one by one, as `memslot config set` does; one that is refused stops no other."""
+    """Write them one by one, as `memslot config set` does; a refused one does not stop the others."""
     for number, setting in enumerate(plan.settings):
         if setting.state != "set":
             continue
@@ -108,7 +108,9 @@ def _write_settings(plan: Plan, ours: ConfigFile) -> None:
             plan.settings[number] = setting.leave_out(" ".join(str(error).split()))
 
 
-def _copy_agents(home: TheirHome, ids: Mapping[str, str], config: Config, places: Places, done: OpenClawImport) -> None:
+def _copy_agents(
+    home: OpenClawHome, ids: Mapping[str, str], config: Config, places: Places, done: OpenClawImport
+) -> None:
     used: dict[Path, Path] = {}
     for agent in sorted(home.agents, key=lambda agent: not agent.is_default):
         if agent.id in ids:
@@ -116,7 +118,7 @@ def _copy_agents(home: TheirHome, ids: Mapping[str, str], config: Config, places
 
 
 def _copy_agent(
-    agent: TheirAgent, our_id: str, config: Config, places: Places, used: dict[Path, Path], dry_run: bool
+    agent: OpenClawAgent, our_id: str, config: Config, places: Places, used: dict[Path, Path], dry_run: bool
 ) -> AgentImport:
     workspace = config.workspace(our_id, places)
     done = AgentImport(our_id, str(agent.workspace) if agent.workspace else None, str(workspace))
@@ -126,7 +128,7 @@ def _copy_agent(
         return done
     real, target = agent.workspace.resolve(), workspace.resolve()
     if used.get(target) == real:
-        return done  # of agents that share a workspace, the first one's turn was all their turns
+        return done  # agents that share a workspace are done with the first of them
     if used.setdefault(target, real) != real:
         done.problem = (
             f"its notes were not copied: {workspace} is another agent's workspace, too; "

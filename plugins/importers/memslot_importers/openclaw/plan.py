@@ -1,4 +1,4 @@
-"""Compares their settings with ours: what would be written where, checked before anything is."""
+"""Compares their settings with ours, and checks what would be written before anything is."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from memslot import ConfigFile
 
-from memslot_importers.openclaw.home import DEFAULT_AGENT, TheirAgent, TheirHome
+from memslot_importers.openclaw.home import DEFAULT_AGENT, OpenClawAgent, OpenClawHome
 from memslot_importers.openclaw.settings import DEFAULTS, KeyPath, Setting
 
 AGENT_LIST = ("agents", "list")
@@ -22,7 +22,7 @@ _SPELLINGS = {DEFAULTS: ("memory", "search")}
 
 @dataclass
 class Plan:
-    """The settings with what becomes of each, what to write, and under which id each agent of theirs goes on."""
+    """The settings with the outcome of each, what to write, and the id here of each of their agents."""
 
     settings: list[Setting] = field(default_factory=list)
     agents: dict[str, str] = field(default_factory=dict)
@@ -33,7 +33,7 @@ class Plan:
 
 
 def plan_settings(
-    home: TheirHome,
+    home: OpenClawHome,
     settings: Sequence[Setting],
     ours: ConfigFile,
 ) -> Plan:
@@ -44,20 +44,24 @@ def plan_settings(
     for agent in home.agents:
         if agent not in usable:
             key = (*AGENT_LIST, agent.place or 0, "id")
-            plan.settings.append(Setting(key, agent.id).leave_out("is no agent id here: letters, digits, _ and - only"))
+            plan.settings.append(
+                Setting(key, agent.id).leave_out("is not a valid agent id here: letters, digits, _ and - only")
+            )
     places = _places_of_agents(home, usable, ours, plan)
     for setting in checked:
         in_list = setting.key[:2] == AGENT_LIST
         if in_list and setting.state == "set" and setting.key[2] not in places:
-            continue  # of an agent that was told about already
+            continue  # of an agent that was reported already
         if in_list and setting.key[2] in places:
             setting = replace(setting, key=(*AGENT_LIST, places[setting.key[2]], *setting.key[3:]))
         plan.settings.append(_compared(setting, ours))
     return plan
 
 
-def _places_of_agents(home: TheirHome, usable: Sequence[TheirAgent], ours: ConfigFile, plan: Plan) -> dict[Any, int]:
-    """Where each agent stands in our list, by its place in theirs; those we do not have are added at its end."""
+def _places_of_agents(
+    home: OpenClawHome, usable: Sequence[OpenClawAgent], ours: ConfigFile, plan: Plan
+) -> dict[Any, int]:
+    """Each agent's index in our list, by its index in theirs; unknown agents are appended."""
     listed = ours.get(AGENT_LIST)
     our_ids = [str(entry.get("id")) for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
     only = home.default_agent
@@ -88,7 +92,7 @@ def _places_of_agents(home: TheirHome, usable: Sequence[TheirAgent], ours: Confi
 
 
 def _share_workspaces(
-    usable: Sequence[TheirAgent], plan: Plan, places: Mapping[Any, int], roots: dict[Path, str]
+    usable: Sequence[OpenClawAgent], plan: Plan, places: Mapping[Any, int], roots: dict[Path, str]
 ) -> None:
     """Agents that share a folder there share one here."""
     for agent in sorted(usable, key=lambda agent: not agent.is_default):
@@ -125,12 +129,12 @@ def _compared(setting: Setting, ours: ConfigFile) -> Setting:
 
 
 def _is_blocked(ours: ConfigFile, key: KeyPath) -> bool:
-    """Whether something that is no section stands where one is needed."""
+    """Whether a value is in the place of a section that is needed."""
     around = [ours.get(key[:length], _MISSING) for length in range(1, len(key))]
     return any(each is not _MISSING and not isinstance(each, dict | list) for each in around)
 
 
-def _checked(home: TheirHome, settings: Sequence[Setting], ours: ConfigFile) -> list[Setting]:
+def _checked(home: OpenClawHome, settings: Sequence[Setting], ours: ConfigFile) -> list[Setting]:
     """The settings, without those that our own model or a plugin's schema refuses."""
     checked = list(settings)
     agents = [{"id": f"agent-{number}"} for number in range(len(home.agents))]

@@ -1,4 +1,4 @@
-"""Which of their settings are taken over, which are not, and why."""
+"""Which of their settings are imported, which are not, and why."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from memslot import ConfigFile, install_command, one_line
 
-from memslot_importers.openclaw.home import TheirHome, expand_home, section
+from memslot_importers.openclaw.home import OpenClawHome, expand_home, section
 
 KeyPath = tuple[str | int, ...]
 
@@ -25,7 +25,7 @@ _AGENT_KEYS = ("id", "default", "workspace", "memorySearch")
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting of theirs, by the key it has in both configs, and what becomes of it.
+    """A setting of theirs, by the key it has in both configs, and its outcome.
 
     `set`, `same` (ours says so already), `kept` (ours says otherwise and wins), `secret` or `left-out`.
     """
@@ -49,15 +49,15 @@ class Setting:
         return replace(self, state=state, reason=reason)
 
 
-def their_settings(home: TheirHome, env: Mapping[str, str], plugins: Collection[str]) -> list[Setting]:
-    """All settings of theirs, one for each value; of what is not about memory, one for each section.
+def openclaw_settings(home: OpenClawHome, env: Mapping[str, str], plugins: Collection[str]) -> list[Setting]:
+    """All their settings, one per value; for what is not about memory, one per section.
 
     Keys of agents are those of their own list. `plugins` are the ids of the plugins that are installed here.
     """
     return [_judged(setting, home, env) for setting in _settings(home, plugins)]
 
 
-def _settings(home: TheirHome, plugins: Collection[str]) -> Iterator[Setting]:
+def _settings(home: OpenClawHome, plugins: Collection[str]) -> Iterator[Setting]:
     tree = home.tree
     for key, value in tree.items():
         if key not in ("agents", "memory", "plugins"):
@@ -114,14 +114,14 @@ def _leaves(path: KeyPath, value: Any) -> Iterator[Setting]:
 
 
 def _variable_of(value: Any) -> str | None:
-    """The name in their other way to say `${NAME}`: an object that names an environment variable."""
+    """The variable in their other form of `${NAME}`: an object that names an environment variable."""
     if isinstance(value, Mapping) and value.get("source") == "env" and isinstance(value.get("id"), str):
         return str(value["id"])
     return None
 
 
-def _judged(setting: Setting, home: TheirHome, env: Mapping[str, str]) -> Setting:
-    """The setting with its paths made ours, or the reason why it cannot be taken over."""
+def _judged(setting: Setting, home: OpenClawHome, env: Mapping[str, str]) -> Setting:
+    """The setting with its paths converted, or the reason why it cannot be imported."""
     if setting.state != "set":
         return setting
     if (name := _variable_of(setting.value)) is not None:
@@ -152,7 +152,7 @@ def _variables(value: Any) -> list[str]:
 
 
 def _advice(setting: Setting, tree: Mapping[str, Any]) -> str:
-    """How to give a secret to this program without writing it into its config."""
+    """How to give memslot a secret without writing it into the config."""
     last = str(setting.key[-1])
     if last.lower().replace("_", "") == "apikey":
         around: Any = tree
@@ -175,7 +175,7 @@ def _advice(setting: Setting, tree: Mapping[str, Any]) -> str:
     )
 
 
-def _base(key: KeyPath, home: TheirHome) -> Path:
+def _base(key: KeyPath, home: OpenClawHome) -> Path:
     """The workspace that relative paths of a setting start from."""
     agent = home.default_agent
     if key[:2] == ("agents", "list"):
@@ -184,7 +184,7 @@ def _base(key: KeyPath, home: TheirHome) -> Path:
 
 
 def _absolute(entry: Any, base: Path) -> Any:
-    """A path that means the same from anywhere: relative ones were meant from their workspace."""
+    """An absolute path: relative ones were relative to their workspace."""
     if isinstance(entry, str) and entry:
         written = expand_home(entry)
         if written.is_absolute() or entry.startswith(("~", "$")):
@@ -203,7 +203,7 @@ def _is_inside(value: str, root: Path) -> bool:
 
 
 def described(setting: Setting) -> str:
-    """A setting's value for a person, short and without secrets."""
+    """A setting's value for display, short and without secrets."""
     if isinstance(setting.value, dict | list):
         return "a list" if isinstance(setting.value, list) else "an object"
     return one_line(json.dumps(ConfigFile.masked(setting.value, setting.key), ensure_ascii=False, default=str), 60)

@@ -110,7 +110,7 @@ def _host_without(host: Host, agent: str, without: Sequence[str]) -> Iterator[Ho
 
 
 def _run(host: Host, prompt: str, chat: ChatType) -> Given:
-    """Begin a run and end it without messages, so that nothing is captured; it is a conversation of its own."""
+    """Start a run in a session of its own and end it without messages, so that nothing is captured."""
     with host.run(prompt, chat_type=chat) as run:
         problems = [] if len(host.memories) else [host.memory_problem or ""]
         return Given(run.system_prompt, run.context, run.info.prompt, run.tools, [each for each in problems if each])
@@ -145,7 +145,7 @@ def _section(title: str, text: str, otherwise: str) -> Markup:
 
 
 def _difference(given: Given, less: Given, without: Sequence[str]) -> Markup:
-    """What is missing without some memories, as a diff."""
+    """Show what is missing without some memories, as a diff."""
     lines = []
     for name, before, after in (
         ("system prompt", given.system_prompt, less.system_prompt),

@@ -214,7 +214,7 @@ def show_item(visit: Visit) -> Page:
 
 
 def _heading(path: str, text: str) -> str:
-    """The path of a file; the text of what has no better name."""
+    """The path of a file; the text of an item without a better name."""
     return path if "." in path else one_line(text, 80)
 
 
@@ -262,12 +262,12 @@ def _digest(text: str) -> str:
 
 
 def save(visit: Visit) -> Redirect:
-    """Write an edited text, unless it was changed since the person saw it."""
+    """Save an edited text, unless it was changed since the user saw it."""
     path, text = visit.get("path"), visit.get("text")
     memory_id, memory = visit.able(CanUpdate, "change what it holds")
     _, seen, _ = read_whole(visit, path)
     if _digest(seen) != visit.get("digest"):
-        raise MemslotError(f"{path} was changed meanwhile, and nothing was written; go back, and look at it again")
+        raise MemslotError(f"{path} was changed meanwhile, and nothing was saved; go back and look at it again")
     receipt = memory.update(path, text, expected=seen)
     return Redirect(item_address(memory_id, receipt.path), "saved")
 

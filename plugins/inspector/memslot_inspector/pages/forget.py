@@ -26,7 +26,7 @@ def ask(visit: Visit) -> Page:
     undo = (
         "It stays in the history for a while, where you can bring it back."
         if isinstance(memory, CanUndo)
-        else "There is no way back."
+        else "This cannot be undone."
     )
     form = h(
         "form",

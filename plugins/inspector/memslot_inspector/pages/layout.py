@@ -1,4 +1,4 @@
-"""What all pages have: the frame, the menu, notices, and the small pieces that pages are made of."""
+"""Shared by all pages: the frame, the menu, notices and small components."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ MENU = (
 NOTICES = {
     "saved": "Saved.",
     "remembered": "Remembered.",
-    "known": "That was remembered already.",
+    "known": "That was already remembered.",
     "forgotten": "Forgotten.",
-    "gone": "There was nothing to forget: it is gone already.",
-    "restored": "That version is back. The state before it is in the history.",
+    "gone": "There was nothing to forget: it is already gone.",
+    "restored": "That version was restored. The previous state is in the history.",
     "settings": "The settings are written.",
     "unchanged": "Nothing to change.",
 }
@@ -93,7 +93,7 @@ def error_page(error: Exception) -> Page:
 
 
 def notice(text: str, *, level: str = "info", action: str | None = None) -> Markup:
-    """A sentence that stands out, with what to do."""
+    """A highlighted sentence, with what to do."""
     done = (" ", h("code", action)) if action else None
     return h("p", text, done, class_=f"notice {level}", role="status")
 
@@ -103,7 +103,7 @@ def badge(text: str, kind: str = "") -> Markup:
 
 
 def empty(text: str) -> Markup:
-    """What is shown where there is nothing."""
+    """The placeholder for an empty list."""
     return h("p", text, class_="empty")
 
 

@@ -55,7 +55,7 @@ def _all_items(visit: Visit, memory: CanList) -> list[MemoryItem]:
 
 
 def _moment(item: MemoryItem) -> datetime | None:
-    """When an item came: what it says of itself, else when it last changed."""
+    """When an item was created, by its own details, else when it last changed."""
     day, created = item.details.get("day"), item.details.get("created")
     if isinstance(created, datetime):
         return created
@@ -130,7 +130,7 @@ def _map(visit: Visit, memory_id: str, memory: object) -> Markup:
         )
         for point, name, (x, y) in zip(points, names, project([each.vector for each in points]), strict=True)
     ]
-    label = f"{len(points)} pieces of memory; what is near is alike. The list below has the same links."
+    label = f"{len(points)} pieces of memory; those close together are similar. The list below has the same links."
     drawing = h("svg", dots, viewbox=f"0 0 {_MAP} {_MAP // 2}", class_="map", role="group", aria_label=label)
     legend = [
         h(

@@ -1,4 +1,4 @@
-"""Search as you type, with how each score came about and what was dropped."""
+"""Search as you type, with how each score was computed and what was dropped."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 MOST_RESULTS = 20
 MOST_DROPPED = 30
 _WORD = re.compile(r"\w{4,}|[^\W\x00-\u02ff]+")
-"""What is marked in a snippet: no short words of Latin scripts, which are everywhere."""
+"""Words to highlight in a snippet, except short ones in Latin script, which are everywhere."""
 
 
 def show(visit: Visit) -> Page:
@@ -52,7 +52,7 @@ def _form(host: Host, query: str, only: str) -> Markup:
 
 
 def _welcome(host: Host) -> Markup:
-    """What there is to search."""
+    """Show what can be searched."""
     cards = []
     for memory_id, status in host.memories.statuses().items():
         counts = [h("li", h("strong", f"{number:,}"), f" {_spaced(name)}") for name, number in status.counts.items()]
@@ -77,7 +77,7 @@ def _results(visit: Visit, query: str, only: str) -> Markup:
     hits = [_hit(each.memory_id, each.hit, pattern, is_stack=is_stack) for each in outcome.hits]
     how = " ".join(_how(outcome.outcomes))
     count = f"{len(hits)} result{'' if len(hits) == 1 else 's'}"
-    weak = badge("weak: the nearest there is", "warn") if outcome.weak else NOTHING
+    weak = badge("weak: the closest ones", "warn") if outcome.weak else NOTHING
     head = h("p", count, " ", weak, h("span", how, class_="quiet how"), class_="summary")
     shown = h("ol", hits, class_="hits") if hits else empty("Nothing was found.")
     dropped = [_dropped(each, said, is_stack) for each, said in outcome.outcomes.items()]
@@ -92,7 +92,7 @@ def _remark(memory_id: str, outcome: MemorySearchOutcome) -> Markup:
 
 
 def _how(outcomes: Mapping[str, MemorySearchOutcome]) -> Iterator[str]:
-    """Which legs ran, said once for memories that answer alike."""
+    """Say which legs ran, once for memories with the same answer."""
     memories: dict[str, list[str]] = {}
     for memory_id, outcome in outcomes.items():
         parts = [outcome.mode, outcome.provider, outcome.model if outcome.model != outcome.provider else None]

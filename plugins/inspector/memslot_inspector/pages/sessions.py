@@ -96,12 +96,12 @@ def _recalled(block: str) -> Markup:
 def _asked_again(text: str) -> Markup:
     asked = one_line(strip_recalled(text), 500)
     return (
-        h("a", "What it would recall now", href=address("/agent", prompt=asked), class_="quiet") if asked else NOTHING
+        h("a", "What would be recalled now", href=address("/agent", prompt=asked), class_="quiet") if asked else NOTHING
     )
 
 
 def _captured(visit: Visit, session_id: str) -> Iterator[tuple[str, MemoryItem]]:
-    """Items of any memory that say they came from this conversation, except for its own transcript."""
+    """Items of any memory whose details name this conversation, except its own transcript."""
     for memory_id, memory in visit.host.memories:
         cursor, seen = None, 0
         while isinstance(memory, CanList) and seen < MOST_ITEMS:

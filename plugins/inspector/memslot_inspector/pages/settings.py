@@ -31,7 +31,7 @@ def show(visit: Visit) -> Page:
     findings = h(
         "section",
         h("h2", "Doctor"),
-        h("div", h("p", h("a", "See what the doctor finds", href="/settings/doctor")), data_load="/settings/doctor"),
+        h("div", h("p", h("a", "Run doctor", href="/settings/doctor")), data_load="/settings/doctor"),
     )
     return Page("Settings", join([file, _slot_form(visit), _plugins(host), findings]))
 
@@ -47,7 +47,7 @@ def _slot_members(visit: Visit) -> list[str]:
 
 
 def _slot_form(visit: Visit) -> Markup:
-    """One list to choose from for each place in the stack."""
+    """A select list for each position in the stack."""
     known, members = _memories(visit.host), _slot_members(visit)
     known += [each for each in members if each not in known]
     selects = []
@@ -124,7 +124,7 @@ def _fields(visit: Visit, plugin_id: str, config: ConfigFile) -> list[Field]:
 
 
 def _guarded(field: Field, config: ConfigFile) -> Field:
-    """The field as a secret one if its name or its value says so, whatever the manifest says."""
+    """Mark a field as secret if its name or value looks like one, whatever the manifest says."""
     shown = ("plain", config.get(field.key))
     is_open = all(each is None or config.masked(each, field.key) == each for each in shown)
     return field if is_open else replace(field, hint={**field.hint, "sensitive": True})
@@ -191,7 +191,7 @@ def _slot_changes(visit: Visit, config: ConfigFile) -> Changes:
 
 
 def preview(visit: Visit) -> Page | Redirect:
-    """The change as a diff of the file. It is kept here until it is confirmed: no secret goes back to the browser."""
+    """Show the change as a diff of the file. It is kept here until confirmed, so no secret goes back to the browser."""
     config = ConfigFile(visit.host.places)
     changes = _changes(visit, config)
     changed = config.preview_diff(changes)
@@ -208,7 +208,7 @@ def preview(visit: Visit) -> Page | Redirect:
         action="/settings/save",
         class_="row end",
     )
-    lead = notice("This is what changes. Nothing is written yet.")
+    lead = notice("These are the changes. Nothing has been written yet.")
     return Page("Change the settings?", join([lead, diff(changed.lines), form]))
 
 
@@ -225,7 +225,7 @@ def show_findings(visit: Visit) -> Page:
     findings = examine()
     order = {"problem": 0, "warning": 1, "ok": 2}
     shown = [_finding(each) for each in sorted(findings, key=lambda each: order[each.level])]
-    part = h("ul", shown, class_="findings") if shown else empty("Nothing was looked at.")
+    part = h("ul", shown, class_="findings") if shown else empty("Nothing was checked.")
     return Page("Doctor", part, part)
 
 

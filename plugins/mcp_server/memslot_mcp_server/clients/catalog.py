@@ -1,4 +1,4 @@
-"""The programs that memslot connects to: where each keeps its servers and hooks, and in which shape."""
+"""The programs that memslot connects to: where each configures servers and hooks, and in which format."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class ServerPlace:
     shape: Literal["plain", "typed", "opencode"] = "plain"
     """`typed` entries name their transport; opencode has one list for the command and its arguments."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Other keys of a new entry; one that a person has set stays."""
+    """Other keys of a new entry; a value set by the user stays."""
     own_options: Mapping[str, Any] = field(default_factory=dict)
-    """Such keys that only a person's own config gets, and no file that is shared."""
+    """Such keys for the user's own config only, not for shared files."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class HookPlace:
     milliseconds: bool = False
     """Whether the client counts timeouts in milliseconds."""
     project_is_shared: bool = True
-    """Whether the project's file is for others, too."""
+    """Whether the project's file is shared."""
 
     def group(self, command: str, seconds: int) -> dict[str, Any]:
         """What the client keeps for one event: a group with one command."""
@@ -66,7 +66,7 @@ class Client:
     id: str
     name: str
     find_folder: Finder
-    """A folder that is there once the program has run."""
+    """A folder that exists once the program has run."""
     server: ServerPlace
     hooks: HookPlace | None = None
     plugin: PluginPlace | None = None
@@ -75,10 +75,10 @@ class Client:
     can_list: bool = False
     """Whether `PROGRAM mcp list` shows its servers."""
     then: str = "Restart {name} to use it."
-    """What the person has to do after the files are written."""
+    """What the user has to do after the files are written."""
 
     def is_found(self, env: Env) -> bool:
-        """Whether the program is on this machine, as far as one can see."""
+        """Whether the program appears to be installed on this machine."""
         on_path = self.program is not None and shutil.which(self.program, path=env.get("PATH")) is not None
         return on_path or self.find_folder(env).is_dir() or self.server.find_file(env).is_file()
 
@@ -177,7 +177,7 @@ CLIENTS = {
                 syntax="toml",
                 options={"startup_timeout_sec": 30},
                 # Nothing else makes its first turn wait for the tools. It does not start without memslot then, which
-                # is no rule to make for other people.
+                # must not be decided for other people.
                 own_options={"required": True},
             ),
             HookPlace(

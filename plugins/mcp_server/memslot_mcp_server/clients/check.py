@@ -1,4 +1,4 @@
-"""Whether a client's tools and hooks arrive: our own try of what is configured, and the client's own check."""
+"""Checks whether a client's tools and hooks work: by running what is configured, and by the client's own check."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _INITIALIZE = {
 
 @dataclass(frozen=True)
 class Check:
-    """What was tried, and what came of it."""
+    """The result of one check."""
 
     what: str
     is_ok: bool
@@ -100,7 +100,7 @@ def _try_server(program: Program, env: Env) -> Check:
     except (OSError, MemslotError, KeyError, TypeError) as error:
         return Check("server", False, f"{program.command} does not answer ({one_line(str(error))})")
     if not tools:
-        return Check("server", False, "it starts and has no tools")
+        return Check("server", False, "it starts, but has no tools")
     return Check("server", True, f"{len(tools)} tools in {time.monotonic() - started:.1f} s: {', '.join(tools)}")
 
 
@@ -138,13 +138,13 @@ def _ask_client(client: Client, path: str, env: Env) -> Check:
     about = next((line for line in lines if SERVER in line.split(":")[0]), "it does not know memslot")
     if re.search(r"\bconnected\b", about, re.IGNORECASE) and not re.search(r"\bnot connected", about, re.IGNORECASE):
         return Check(what, True, "connected")
-    # Only what is about us, or about this folder: other servers' lines may hold keys.
+    # Only lines about us, or about this folder: other servers' lines may contain keys.
     why = next((f"; {line}" for line in lines if "untrusted" in line), "")
     return Check(what, False, (about + why)[:300])
 
 
 def _ask_codex(path: str, env: Env) -> Iterator[Check]:
-    """Codex lists servers without starting them, so its app server is asked: it knows tools, and hooks' trust."""
+    """Ask Codex's app server, which knows the tools and which hooks are trusted: `codex mcp list` starts no server."""
     try:
         with _talk([path, "app-server"], env) as talk:
             talk.ask("initialize", {"clientInfo": _INITIALIZE["clientInfo"]})

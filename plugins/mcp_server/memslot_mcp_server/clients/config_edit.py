@@ -1,4 +1,4 @@
-"""Writes another program's file: atomically, with what takes it back on record, and never one it cannot read."""
+"""Edits another program's file: atomically, with a record for undoing it, and never one it cannot parse."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def read_config(file: Path, syntax: Syntax) -> Draft:
 
 
 def preview(file: Path, syntax: Syntax) -> Draft:
-    """The same of a file that could also be written."""
+    """The same, for a file that must also be writable."""
     with _as_said_of_the_file():
         _stamp(_real(file))
         return read_config(file, syntax)
 
 
 def change_file(file: Path, syntax: Syntax, step: Step, record: EditRecord) -> Draft:
-    """Write what the step makes of the file, if that is something else.
+    """Write the file as changed by the step, if anything changed.
 
     Symlinks are followed, since people keep their dotfiles elsewhere; a missing file is created. The MemslotError that
     it raises says about the file ("it …") why nothing was written.
@@ -50,7 +50,7 @@ def change_file(file: Path, syntax: Syntax, step: Step, record: EditRecord) -> D
             step(draft)
             if bom + draft.text == old:
                 return draft
-            # On record first: an edit that is not made is never taken back, since the text is another.
+            # Record first: an edit that was not made is never undone, since the text differs.
             record.add(real, draft, is_new=before is None)
             real.parent.mkdir(parents=True, exist_ok=True)
             with contextlib.suppress(FileChangedError):
@@ -60,9 +60,9 @@ def change_file(file: Path, syntax: Syntax, step: Step, record: EditRecord) -> D
 
 
 def restore_file(file: Path, syntax: Syntax, remove: Step, record: EditRecord) -> bool:
-    """Take memslot out of the file: to the byte if nothing else has changed it, by its structure otherwise.
+    """Remove memslot from the file: byte for byte if nothing else has changed it, else by its structure.
 
-    Returns whether there was anything. A file that was created for memslot alone is removed.
+    Returns whether there was anything to remove. A file that was created for memslot alone is deleted.
     """
     with _as_said_of_the_file():
         real = _real(file)

@@ -1,4 +1,4 @@
-"""A client's connection to memslot: the files it takes, and what is written into each."""
+"""A client's connection to memslot: the files involved, and what is written into each."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ConfigFile:
     is_plugin: bool = False
     agent: str | None = None
     project: Path | None = None
-    """The folder that the file belongs to; None for a person's own."""
+    """The project folder that the file belongs to; None for the user's own."""
 
     @property
     def in_project(self) -> bool:
@@ -79,7 +79,7 @@ class ConfigFile:
             raise MemslotError("it is a plugin of something else")
 
     def snippet(self) -> str:
-        """A file with nothing but memslot."""
+        """Return the content of a file with nothing but memslot."""
         draft = Draft(self.syntax, "")
         self.add(draft)
         return draft.text
@@ -108,19 +108,19 @@ class ConfigFile:
         return preview(self.file, self.syntax)
 
     def _check_place(self) -> None:
-        # A project may be somebody else's, and its links may lead to the person's own files.
+        # A project may be someone else's, and its links may lead to the user's own files.
         if self.project is not None and not Path(os.path.realpath(self.file)).is_relative_to(
             os.path.realpath(self.project)
         ):
             raise MemslotError("it is a link that leads out of the project")
 
     def connect(self, record: EditRecord) -> bool:
-        """Write memslot into the file; False if it is there already."""
+        """Write memslot into the file; False if it is already there."""
         self._check_place()
         return bool(change_file(self.file, self.syntax, self.add, record).changes)
 
     def disconnect(self, record: EditRecord) -> bool:
-        """Take memslot out of the file; False if it is not there."""
+        """Remove memslot from the file; False if it is not there."""
         self._check_place()
         return restore_file(self.file, self.syntax, self.remove, record)
 
@@ -154,7 +154,7 @@ def files_of(
 
 @dataclass
 class Plan:
-    """What is to be done for one client: in all its files or, if one of them cannot be used, in none."""
+    """The changes for one client: to all its files or, if one of them cannot be used, to none."""
 
     client: Client
     undo: bool
@@ -170,7 +170,7 @@ class Plan:
         """Write the files; what fails is in `error`."""
         if not self.has_changes:
             return
-        # Backwards, so that a folder that was made for the first file is empty when that one goes.
+        # In reverse order, so that a folder made for the first file is empty by the time that file is removed.
         for config, changes in reversed(self.files) if self.undo else self.files:
             try:
                 if changes:
@@ -195,7 +195,7 @@ class Plan:
 
 
 def make_plan(client: Client, configs: Sequence[ConfigFile], *, undo: bool) -> Plan:
-    """Look at the files and see what would change, without writing."""
+    """Determine what would change in the files, without writing."""
     plan = Plan(client, undo)
     for config in configs:
         try:

@@ -1,4 +1,4 @@
-"""A config text that is edited step by step: what each step changed, and how to take it back to the byte."""
+"""A config text edited in steps, each of which can be undone byte for byte."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Change(NamedTuple):
     new: Any
 
     def path_text(self) -> str:
-        """The path as people write it, such as `hooks.Stop[0]`."""
+        """Format a path, such as `hooks.Stop[0]`."""
         text = ""
         for step in self.path:
             text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
@@ -42,7 +42,7 @@ class Splice(NamedTuple):
 
 @dataclass
 class Draft:
-    """A config file's text while it is edited. Every edit raises a MemslotError where it cannot be made safely."""
+    """A config file's text while it is edited. Every edit raises a MemslotError if it cannot be made safely."""
 
     syntax: Syntax
     text: str
@@ -60,7 +60,7 @@ class Draft:
         return _value(self.tree, path)
 
     def put(self, path: KeyPath, value: Any) -> None:
-        """Set a value; missing objects and lists on the way are made."""
+        """Set a value, creating missing objects and lists on the way."""
         wanted = copy.deepcopy(self.tree)
         old = _value(wanted, path)
         if type(old) is type(value) and old == value:
@@ -76,7 +76,7 @@ class Draft:
         self.changes.append(Change(path, old, value))
 
     def remove(self, path: KeyPath) -> None:
-        """Remove a value, and what is then empty around it, except the whole."""
+        """Remove a value, and parents that are then empty, except the root."""
         old = self.get(*path)
         if old is None:
             return
@@ -87,14 +87,14 @@ class Draft:
         self.changes.append(Change(path, old, None))
 
     def rewrite(self, text: str, about: Change) -> None:
-        """Replace the whole text, of a file that is ours alone."""
+        """Replace the whole text, in a file that belongs to memslot alone."""
         if text != self.text:
             self.splices.append(_splice(self.text, text))
             self.text = text
             self.changes.append(about)
 
     def _replace(self, text: str, wanted: Any, around: KeyPath = ()) -> None:
-        """Take a step; the text must mean what is wanted, whether or not it keeps empty objects around a path."""
+        """Apply a step; the text must then parse to the wanted tree, with or without empty objects around a path."""
         if self.syntax == "toml" and "\r\n" in self.text:
             text = _with_crlf(text, _splice(self.text, text))
         tree = self._parse(text)
@@ -121,7 +121,7 @@ def parse_json(text: str) -> Any:
     try:
         return pyjson5.decode(text, 200)
     except pyjson5.Json5Exception as error:
-        # Only the first argument: the others hold what was parsed so far, and with it other servers' keys.
+        # Only the first argument: the others contain what was parsed so far, including other servers' keys.
         near = re.search(r"near (\d+)", str(error.args[0]))
         before = text[: max(0, int(near[1]) - 1)] if near else ""
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
@@ -195,7 +195,7 @@ def _put(tree: Any, path: KeyPath, value: Any) -> None:
 
 
 def _first_missing(tree: Any, path: KeyPath, value: Any) -> tuple[KeyPath, Any]:
-    """Where to insert, and what: the value inside the objects and lists that are not there yet."""
+    """Return where to insert, and the value wrapped in the objects and lists that are missing."""
     for length in range(1, len(path)):
         if _value(tree, path[:length]) is None:
             for step in reversed(path[length:]):
@@ -215,7 +215,7 @@ def _pruned(tree: Any, path: KeyPath) -> Any:
 
 
 def _with_crlf(text: str, added: Splice) -> str:
-    """The text with the line ends of Windows in what a step added."""
+    """Use Windows line ends in what a step added."""
     start, end = added.start, added.start + added.length
     middle = re.sub(r"(?<!\r)\n", "\r\n", text[start:end])
     if text[max(0, start - 1) : start] == "\r":
@@ -230,7 +230,7 @@ def _splice(old: str, new: str) -> Splice:
 
 
 def _common(one: str, other: str) -> int:
-    """How many characters two texts have in common at their beginning."""
+    """Return the length of two texts' common prefix."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2

@@ -1,6 +1,6 @@
-"""What was written into which file, so that it can be taken back to the byte.
+"""Records what was written into which file, so that it can be undone byte for byte.
 
-It holds the characters that memslot replaced, and nothing else of other programs' files. Without it, or when another
+It contains the characters that memslot replaced, and nothing else of other programs' files. Without it, or when another
 program has changed a file since, memslot's entries are found and removed by their names.
 """
 
@@ -35,7 +35,7 @@ class EditRecord:
         self._lock.close()
 
     def add(self, file: Path, draft: Draft, *, is_new: bool) -> None:
-        """Note an edit before it is written."""
+        """Record an edit before it is written."""
         files = self._load()
         known = files.setdefault(str(file), {"edits": []})
         if is_new:
@@ -44,14 +44,14 @@ class EditRecord:
         self._save(files)
 
     def take_back(self, file: Path, text: str) -> tuple[str | None, bool]:
-        """The text before the edits that are still as they were written, and whether those are all there were.
+        """Return the text without the edits that are still intact, and whether those were all edits.
 
-        None is for a file that was not there.
+        None stands for a file that did not exist.
         """
         known = self._load().get(str(file), {})
         edits = known.get("edits", [])
         is_whole = bool(edits)
-        with contextlib.suppress(KeyError, TypeError):  # somebody edited the record
+        with contextlib.suppress(KeyError, TypeError):  # the record was edited by hand
             for edit in reversed(edits):
                 if edit["after"] == _digest(text):
                     text = take_back(text, [Splice(*each) for each in edit["splices"]])
@@ -60,7 +60,7 @@ class EditRecord:
         return (None if known.get("is_new") and not text else text), is_whole
 
     def remove_folders(self, file: Path) -> None:
-        """Remove the folders that were made for a file, as far as they are empty."""
+        """Remove the folders that were created for a file, if they are empty."""
         for folder in self._load().get(str(file), {}).get("folders", []):
             try:
                 Path(folder).rmdir()
@@ -86,7 +86,7 @@ class EditRecord:
 
 
 def _missing_folders(file: Path) -> list[str]:
-    """The folders that have to be made for a file, the innermost first."""
+    """The folders to create for a file, innermost first."""
     found = []
     for folder in file.parents:
         if os.path.lexists(folder):

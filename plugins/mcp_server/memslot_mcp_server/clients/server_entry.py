@@ -1,4 +1,4 @@
-"""memslot among the MCP servers in a client's config: how it is started, added and removed."""
+"""memslot's entry among the MCP servers in a client's config: the command, adding and removing it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Program:
 
 
 def this_program(*arguments: str, shared: bool) -> Program:
-    """This memslot with these arguments; `shared` is for a file that other machines read too."""
+    """This memslot with these arguments; `shared` is for a file that other machines also read."""
     if shared:
         return Program("memslot", arguments)
     script = _script("memslot")
@@ -72,8 +72,8 @@ def entry_of(place: ServerPlace, program: Program) -> dict[str, Any]:
 def add_entry(draft: Draft, place: ServerPlace, entry: Mapping[str, Any], *, shared: bool = False) -> None:
     """Put memslot among a client's servers; `shared` is for a file that other people read, too.
 
-    What a person added to the entry (timeouts, variables) stays. Raises a MemslotError if the config has another shape,
-    or another kind of server under that name.
+    What the user added to the entry (timeouts, variables) stays. Raises a MemslotError if the config has another
+    structure, or another kind of server under that name.
     """
     known = find_entry(draft, place)
     options = {**place.options, **({} if shared else place.own_options)}
@@ -92,7 +92,7 @@ def add_entry(draft: Draft, place: ServerPlace, entry: Mapping[str, Any], *, sha
 
 
 def remove_entry(draft: Draft, place: ServerPlace) -> None:
-    """Take memslot out of a client's servers."""
+    """Remove memslot from a client's servers."""
     if find_entry(draft, place) is not None:
         draft.remove((place.key, SERVER))
 
@@ -112,7 +112,7 @@ def find_entry(draft: Draft, place: ServerPlace) -> dict[str, Any] | None:
 
 
 def program_of(place: ServerPlace, entry: Mapping[str, Any]) -> Program | None:
-    """How the entry starts memslot; None if it says nothing that can be started."""
+    """Return the command of the entry; None if it has none."""
     command, args = entry.get("command"), entry.get("args", [])
     env = entry.get("environment" if place.shape == "opencode" else "env") or {}
     if place.shape == "opencode" and isinstance(command, list):

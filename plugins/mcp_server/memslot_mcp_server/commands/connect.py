@@ -25,9 +25,9 @@ def make_connect_command(ctx: PluginContext) -> click.Command:
     @click.command("connect")
     @click.argument("names", nargs=-1, metavar="[CLIENT]...", type=click.Choice([*CLIENTS, _ALL]))
     @click.option("--project", "in_project", is_flag=True, help="Write this folder's config instead of your own.")
-    @click.option("--print", "only_print", is_flag=True, help="Print what belongs into the files, and write nothing.")
-    @click.option("--undo", is_flag=True, help="Take out what was written.")
-    @click.option("--check", "only_check", is_flag=True, help="Try whether tools and hooks arrive.")
+    @click.option("--print", "only_print", is_flag=True, help="Print what belongs in the files, and write nothing.")
+    @click.option("--undo", is_flag=True, help="Remove what was written.")
+    @click.option("--check", "only_check", is_flag=True, help="Check whether tools and hooks work.")
     @click.option(
         "--print-instructions", is_flag=True, help="Print a paragraph for AGENTS.md or CLAUDE.md, and write nothing."
     )
@@ -57,14 +57,14 @@ def make_connect_command(ctx: PluginContext) -> click.Command:
 
         CLIENT is claude-code, codex, gemini, opencode, qwen, cursor, vscode or claude-desktop. Without one, or with
         "all", those found on this machine are connected. It shows what it will write and asks. Everything else in
-        the files stays, comments too; running it twice changes nothing, and --undo takes it back.
+        the files stays, comments included; running it twice changes nothing, and --undo reverts it.
 
         \b
         Examples:
           memslot connect                     find the clients, show the changes, ask
           memslot connect codex --yes         one client, without asking
-          memslot connect --check             try whether tools and hooks arrive
-          memslot connect --undo              take everything back
+          memslot connect --check             check whether tools and hooks work
+          memslot connect --undo              remove everything again
         """
         modes = [only_print, undo, only_check, print_instructions, export_to is not None]
         if sum(modes) > 1:
@@ -79,7 +79,7 @@ def make_connect_command(ctx: PluginContext) -> click.Command:
             return
         if only_check and in_project:
             raise click.UsageError(
-                "--check runs what files name, and a project's files are not trusted; use it without --project"
+                "--check runs what the files name, and a project's files are not trusted; use it without --project"
             )
         project = Path.cwd() if in_project else None
         chosen = _chosen(names, as_json=as_json, quiet=undo or only_print, in_project=in_project)
@@ -144,7 +144,7 @@ def _carry_out(plans: Sequence[Plan], ctx: PluginContext) -> None:
 
 
 def _show(plans: Sequence[Plan]) -> None:
-    """What will be written where: our own lines, and no other value of the file."""
+    """Show what will be written where: our own lines, and no other value of the file."""
     for plan in plans:
         if not plan.has_changes:
             continue
@@ -160,7 +160,7 @@ def _show(plans: Sequence[Plan]) -> None:
 def _ask(*, undo: bool) -> None:
     if sys.stdin is None or not sys.stdin.isatty():
         raise click.ClickException("nothing was written, since there is no terminal to ask; add --yes to go ahead")
-    if not click.confirm("Take this out?" if undo else "Write this?", err=True):
+    if not click.confirm("Remove this?" if undo else "Write this?", err=True):
         raise click.ClickException("nothing was written")
 
 
@@ -175,7 +175,7 @@ def _tell(plans: Sequence[Plan]) -> None:
             if not undo:
                 click.echo(plan.client.then.format(name=name), err=True)
         else:
-            say_done(f"{name} has nothing of memslot" if undo else f"{name} is connected already")
+            say_done(f"{name} was not connected" if undo else f"{name} is already connected")
 
 
 def _print_files(configs: Sequence[ConfigFile], as_json: bool) -> None:

@@ -48,7 +48,7 @@ def make_hook_command(ctx: PluginContext) -> click.Group:
 
 
 class _Clients(click.Group):
-    """Its commands are the agents. One that is not known changes nothing: exit code 2 would stop the agent."""
+    """Its commands are the agents. An unknown one does nothing and succeeds: exit code 2 would stop the agent."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         known = super().get_command(ctx, cmd_name)
@@ -116,7 +116,7 @@ def _answer(click_ctx: click.Context, ctx: PluginContext, client: str, event: st
 
 
 def _take(host: Host, event: str, payload: Payload) -> None:
-    """Tell plugins, and refresh the memories: the hooks before a prompt have no time for that."""
+    """Call plugins, and refresh the memories: the hooks before a prompt have no time for that."""
     from memslot_mcp_server.hooks.events import handle
 
     handle(event, host, payload)
@@ -131,7 +131,7 @@ def _host(click_ctx: click.Context, ctx: PluginContext) -> Host:
 
 
 def _quietly(function: Callable[[], Any]) -> Any:
-    """Call something; a failure is one line on stderr and does not hold up the agent."""
+    """Call a function; a failure is one line on stderr and does not stop the agent."""
     try:
         return function()
     except Exception as error:

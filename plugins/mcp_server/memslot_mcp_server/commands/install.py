@@ -1,4 +1,4 @@
-"""`memslot mcp install` and `memslot hook install`: the two halves of `memslot connect`, without a question."""
+"""`memslot mcp install` and `memslot hook install`: the two halves of `memslot connect`, without asking."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def make_hook_install_command(ctx: PluginContext) -> click.Command:
 
 
 def open_record(ctx: PluginContext) -> EditRecord:
-    """The record of edits in this home, without which nothing is written."""
+    """Open the record of edits in this home, without which nothing is written."""
     from memslot_mcp_server.clients.edit_record import EditRecord
 
     try:
@@ -75,7 +75,7 @@ def open_record(ctx: PluginContext) -> EditRecord:
 
 
 def named_agent(click_ctx: click.Context) -> str | None:
-    """The agent that the person named on the command line."""
+    """The agent named on the command line."""
     agent = click_ctx.find_root().params.get("agent")
     return str(agent) if agent else None
 

@@ -23,12 +23,12 @@ def make_mcp_command(ctx: PluginContext) -> click.Group:
         show_default=True,
         help="Port for --http; 0 picks a free one.",
     )
-    @click.option("--new-token", is_flag=True, help="With --http: make a new token; the old one no longer works.")
+    @click.option("--new-token", is_flag=True, help="With --http: create a new token; the old one stops working.")
     @click.pass_context
     def mcp(click_ctx: click.Context, over_http: bool, port: int, new_token: bool) -> None:
         """Serve the agent's tools, notes and recall to MCP clients.
 
-        By default it talks over stdin and stdout, as clients start it, and ends when stdin closes. With --http it
+        By default it uses stdin and stdout, as clients expect, and ends when stdin closes. With --http it
         serves any number of clients on this machine, each of which must send the token.
 
         \b

@@ -1,6 +1,6 @@
 """Handles the events of coding agents: context at the start, recall before a prompt, capture after the reply.
 
-All of them know these events, by one name or another, and take the same answer; opencode's plugin speaks it too.
+All of them have these events, under one name or another, and accept the same answer; so does opencode's plugin.
 """
 
 from __future__ import annotations
@@ -17,49 +17,49 @@ from memslot_mcp_server.hooks.transcript import last_turn
 MAX_CONTEXT_CHARS = 9_500
 """Claude Code takes 10,000 characters."""
 _PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8)
-"""Seconds between looks at a transcript that does not have the last reply yet."""
+"""Seconds between reads of a transcript that does not have the last reply yet."""
 START_SECONDS, RECALL_SECONDS = 2.5, 4.5
-"""A memory that hangs must not cost what the others recall: the hook gives up after 8 seconds."""
+"""Must leave time for the other memories if one hangs: the hook gives up after 8 seconds."""
 _COMMAND = re.compile(r"/[\w:.-]+(?:\s|\Z)")
 """A slash command such as /clear, not a question about /etc/hosts."""
 
 
 def at_session_start(host: Host, payload: Payload) -> dict[str, Any] | None:
-    """What plugins say at the beginning of a conversation."""
-    # In a conversation of its own: after /clear and compaction the same one begins again.
+    """Return what plugins provide at the beginning of a conversation."""
+    # In a session of its own: after /clear and compaction the same conversation begins again.
     with host.run("", recall_seconds=START_SECONDS + RECALL_SECONDS) as run:
         return _output("SessionStart", run.context)
 
 
 def before_prompt(host: Host, payload: Payload) -> dict[str, Any] | None:
-    """What the memory recalls for the prompt."""
+    """Return what the memory recalls for the prompt."""
     prompt = payload.prompt.strip()
     if not prompt or _COMMAND.match(prompt):
         return None
     session = _session(host, payload)
-    host.run("", session=session, recall_seconds=START_SECONDS)  # take what plugins say once, at the start
+    host.run("", session=session, recall_seconds=START_SECONDS)  # use up what plugins say once, at the start
     name = "BeforeAgent" if payload.client == "gemini" else "UserPromptSubmit"
     return _output(name, host.run(prompt, session=session, recall_seconds=RECALL_SECONDS).context)
 
 
 def after_reply(host: Host, payload: Payload) -> int:
-    """Tell plugins what was said in the turn that ended; returns the number of messages."""
+    """Pass the turn that ended to plugins; returns the number of messages."""
     messages = [] if payload.goes_on else _ended_turn(payload)
     if not messages:
         return 0
-    if payload.last_reply and messages[-1]["role"] == "user":  # the file is a moment behind
+    if payload.last_reply and messages[-1]["role"] == "user":  # the file may lag behind
         messages.append({"role": "assistant", "content": payload.last_reply})
     _capture(host, payload, messages)
     return len(messages)
 
 
 def before_compaction(host: Host, payload: Payload) -> int:
-    """Tell plugins what would be summarised away, and capture a turn that may not come to its end.
+    """Pass on what is about to be summarised, and capture a turn that may never end.
 
     Returns the number of messages.
     """
     if payload.client == "gemini" and payload.trigger != "manual":
-        return 0  # it announces a compaction before every request to the model, whether there will be one or not
+        return 0  # it announces a compaction before every request to the model, whether or not there will be one
     messages = _last_turn(payload)
     if messages:
         host.before_compaction(_session(host, payload), messages, count_tokens(messages))
@@ -88,11 +88,11 @@ def handle(event: str, host: Host, payload: Payload) -> dict[str, Any] | None:
 
 
 def _ended_turn(payload: Payload) -> list[Message]:
-    """The turn that ended. Claude Code may write it down only after it has called the hook, so wait for it a little."""
+    """Return the turn that ended. Claude Code may write it only after calling the hook, so wait for it briefly."""
     reply = strip_recalled(payload.last_reply).strip()
     for pause in (*_PAUSES, 0.0):
         messages = _last_turn(payload)
-        # The reply may have several parts, each a message of its own.
+        # The reply may have several parts, each in its own message.
         if not reply or (messages and reply.endswith(messages[-1]["content"])):
             break
         time.sleep(pause)
@@ -100,7 +100,7 @@ def _ended_turn(payload: Payload) -> list[Message]:
 
 
 def _last_turn(payload: Payload) -> list[Message]:
-    """What was said since the last prompt: by the transcript, or where that is not there yet, by the payload."""
+    """Return the messages since the last prompt: from the transcript or, if it lacks them, from the payload."""
     file = payload.transcript
     messages = last_turn(file, payload.client, payload.their_id) if file is not None else []
     if messages or not payload.prompt or not payload.last_reply:
@@ -127,7 +127,7 @@ def _output(event: str, context: str) -> dict[str, Any] | None:
 
 
 def _cut(text: str) -> str:
-    """Cut to the limit, and close a fence that was cut, or all that follows would be inside it."""
+    """Truncate to the limit, and close a truncated fence, or everything after it would be inside."""
     if len(text) <= MAX_CONTEXT_CHARS:
         return text
     opening, *_, closing = fence(["…"]).splitlines()

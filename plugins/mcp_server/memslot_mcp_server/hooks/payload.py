@@ -34,7 +34,7 @@ class Payload:
     their_id: str = ""
     """The conversation's id in the agent's own files."""
     trigger: str = ""
-    """What began a compaction: "manual" or "auto"."""
+    """What triggered a compaction: "manual" or "auto"."""
 
 
 def read_payload(stream: BinaryIO, client: str = "claude-code") -> Payload:
@@ -76,7 +76,7 @@ def _path(given: str) -> Path | None:
         return None
     try:
         return Path(given).expanduser()
-    except RuntimeError:  # ~somebody, who has no home here
+    except RuntimeError:  # ~name of an unknown user
         return None
 
 

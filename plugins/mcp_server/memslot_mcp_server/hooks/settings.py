@@ -1,4 +1,4 @@
-"""memslot's hooks in a coding agent's settings, beside the hooks that are there."""
+"""memslot's hooks in a coding agent's settings, beside existing hooks."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class FoundHook(NamedTuple):
 
 
 def add_hooks(draft: Draft, agent_program: str, place: HookPlace, program: Program) -> None:
-    """Put a memslot hook at each event; a timeout that a person chose stays.
+    """Add a memslot hook to each event; a timeout set by the user stays.
 
-    Raises a MemslotError if the settings have an unexpected shape.
+    Raises a MemslotError if the settings have an unexpected structure.
     """
     known = {hook.path[1]: hook for hook in find_hooks(draft, agent_program, place)}
     for event, (name, seconds) in place.events.items():
@@ -39,8 +39,8 @@ def add_hooks(draft: Draft, agent_program: str, place: HookPlace, program: Progr
 
 
 def remove_hooks(draft: Draft, agent_program: str, place: HookPlace) -> None:
-    """Take all hooks of memslot out of the settings."""
-    # From the end, so that the places before stay what they are.
+    """Remove all hooks of memslot from the settings."""
+    # From the end, so that earlier indexes stay valid.
     for hook in reversed(list(find_hooks(draft, agent_program, place))):
         draft.remove(hook.path[:3] if hook.is_alone else hook.path)
 

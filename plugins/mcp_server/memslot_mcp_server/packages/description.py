@@ -11,7 +11,7 @@ AUTHOR = "memslot"
 LICENSE = "MIT"
 KEYWORDS = ["memory", "notes", "search", "recall"]
 REGISTRY_NAME = "io.github.memslot/memslot"
-"""Its owner's name in the registry of MCP servers; the README of the package repeats it, which proves the ownership."""
+"""Its name in the MCP registry; the package's README repeats it, which proves the ownership."""
 SERVER = {"command": "memslot", "args": ["mcp"]}
 HOOK_COMMAND = "memslot-hook"
 
@@ -32,7 +32,7 @@ def version() -> str:
 
 
 def template(name: str) -> str:
-    """A text of the packages."""
+    """Read a template of the packages."""
     return (resources.files("memslot_mcp_server.packages") / "templates" / name).read_text(encoding="utf-8")
 
 

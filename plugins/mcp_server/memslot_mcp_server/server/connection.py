@@ -59,12 +59,12 @@ class Connection:
                 yield each
 
     async def after_first_answer(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Do something once the client has its first answer."""
+        """Call a function once the client has its first answer."""
         await self._has_answered.wait()
         await work()
 
     async def read_messages(self, first: Line | None, rest: AsyncIterator[Line], everything: anyio.CancelScope) -> None:
-        """Hand the client's lines to the SDK; when they end, everything else soon ends too."""
+        """Pass the client's lines to the SDK; when they end, everything else ends soon after."""
         with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             if first is not None:
                 await self._take(first)

@@ -32,7 +32,7 @@ from memslot_mcp_server.server.workers import Workers
 WATCH_SECONDS = 1.0
 PAGE = 200
 REMEMBERED_CLIENTS = 128
-"""Most clients of the handshake versions to notify of changes; they do not sign off, so the oldest are dropped."""
+"""Maximum clients of the handshake versions to notify of changes; they do not sign off, so the oldest are dropped."""
 RECALL = "recall"
 MAX_PROMPT_CHARS = 10_000
 _NOTIFY_SECONDS = 5.0
@@ -196,21 +196,24 @@ class MemslotServer(Server[Any]):
     def _recall(self, query: str) -> str:
         with self._hosts.borrow() as host:
             session = self._session(host)
-            host.run("", session=session)  # take what plugins say once, at the start
+            host.run("", session=session)  # use up what plugins say once, at the start
             with host.run(query, session=session) as run:
                 return run.prompt if run.context else f"{query}\n\n(Nothing relevant in memory.)"
 
     # Upkeep
 
     async def warm_up(self) -> None:
-        """Let plugins do what they do at the start of a conversation: memories look for changes on disk."""
+        """Let plugins do their work at the start of a conversation, such as looking for changes on disk."""
         try:
             await self._workers.run(self._begin_conversation)
         except Exception as error:  # strict plugins raise; the server goes on
             warn(f"plugins could not be warmed up: {error}")
 
     def _begin_conversation(self) -> None:
-        with self._hosts.borrow() as host, host.run(""):  # not the client's, which begins with its first word
+        with (
+            self._hosts.borrow() as host,
+            host.run(""),
+        ):  # not the client's session, which begins with its first message
             pass
 
     async def _remember_client(self, ctx: Context, params: types.NotificationParams) -> None:

@@ -1,4 +1,4 @@
-"""The client's two pipes: taken from everyone else, read line by line."""
+"""The client's two pipes, reserved for the protocol and read line by line."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Pipes:
 
 @contextlib.contextmanager
 def own_pipes() -> Iterator[Pipes]:
-    """Take stdin and stdout away from everyone else: what plugins print goes to stderr, and they read nothing."""
+    """Reserve stdin and stdout for the protocol: what plugins print goes to stderr, and they read nothing."""
     if sys.stdin is None or sys.stdout is None:  # by now their numbers may be those of other files
-        raise MemslotError("MCP clients talk over stdin and stdout, and one of them is closed; see: memslot mcp --help")
+        raise MemslotError("MCP clients use stdin and stdout, and one of them is closed; see: memslot mcp --help")
     sys.stdout.flush()
     pipes = Pipes(os.dup(0), os.dup(1))
     nothing = os.open(os.devnull, os.O_RDONLY)

@@ -34,7 +34,7 @@ def has_notes(host: Host) -> bool:
 
 
 def list_notes(host: Host, session: Session) -> list[MemoryItem]:
-    """The items of each memory in its own order, without transcripts; of two with one path the first."""
+    """List the items of each memory in its own order, without transcripts; of two with the same path, the first."""
     items: dict[str, MemoryItem] = {}
     for memory_id, memory in _readable(host):
         try:

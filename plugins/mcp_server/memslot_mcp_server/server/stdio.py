@@ -25,7 +25,7 @@ async def serve(hosts: Hosts, pipes: Pipes, label: str) -> None:
     workers = Workers()
     with anyio.CancelScope() as everything:
         for name in ("SIGTERM", "SIGINT", "SIGHUP"):
-            with contextlib.suppress(AttributeError, NotImplementedError, ValueError):  # Windows has few of them
+            with contextlib.suppress(AttributeError, NotImplementedError, ValueError):  # Windows lacks some of them
                 asyncio.get_running_loop().add_signal_handler(getattr(signal, name), everything.cancel)
         lines = read_lines(pipes)
         first = await anext(lines, None)
@@ -41,7 +41,7 @@ def _shake_hands(hosts: Hosts, pipes: Pipes, line: Line | None) -> Handshake | N
     with hosts.borrow() as host:
         handshake = answer_handshake(line, host.system_prompt)
     if handshake is not None:
-        with contextlib.suppress(OSError):  # the client is gone, which reading will tell
+        with contextlib.suppress(OSError):  # the client is gone, which the reader will notice
             write_all(pipes, handshake.line)
     return handshake
 
@@ -55,7 +55,7 @@ async def _converse(
     lines: AsyncIterator[Line],
     everything: anyio.CancelScope,
 ) -> None:
-    # These bring the SDK, which takes longest of all to load.
+    # These load the SDK, which takes longest of all.
     from memslot_mcp_server.server.connection import Connection
     from memslot_mcp_server.server.mcp_server import MemslotServer
 

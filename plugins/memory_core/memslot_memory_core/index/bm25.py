@@ -36,11 +36,11 @@ def inverse_frequency(rows: int, frequency: int) -> float:
 class WeighedQuery:
     """A query's terms with their weights in one index.
 
-    `asked` are the stems that occur in the index, rarest first, and `words` what they come from. `sum_idf` is over
-    these and the ones that do not occur: what a row that holds everything would score, about. Of a pair of letters
-    that may be no word, `shares` says how much of it counts there. `hints` are letters, and words that say little,
-    with the number of rows that hold them: they are not asked for. `forms` are the stems that count as one term, where
-    it has others than its own: under other languages, and of compounds that hold it.
+    `asked` are the stems to search for that occur in the index, rarest first, and `words` their words. `sum_idf` also
+    includes those that do not occur; it is about the score of a row that contains everything. `shares` is the weight
+    of a letter pair that may not be a word. `hints` are single letters and low-information words, with their document
+    frequency; they are not searched for. `forms` are the stems that count as one term, if it has more than its own:
+    those in other languages, and compounds that contain it.
     """
 
     rows: int

@@ -162,8 +162,8 @@ class PartDistances:
 class PartIndex:
     """An in-memory index over the parts of a generation's chunks.
 
-    Chunk ids only grow and parts never change once all are there, so only chunks from the first one on that waited for
-    a part are loaded again; deleted rows drop out when their chunks are looked up.
+    Chunk ids only grow and parts never change once they are complete, so only chunks from the first one on that waited
+    for a part are loaded again; deleted rows drop out when their chunks are looked up.
     """
 
     def __init__(self, tables: Tables) -> None:

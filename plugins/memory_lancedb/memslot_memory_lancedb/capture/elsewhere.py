@@ -1,4 +1,4 @@
-"""What the other memories of the slot keep already: the same statement is not captured on top of it."""
+"""Checks whether another memory in the slot already has a statement, so that it is not captured twice."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from memslot_memory_lancedb.decisions import DecisionLog
 
 SEARCH_SECONDS = 5.0
 _SAME_TALK = 0.6
-"""Share of a message's words that a note must hold that was written just now: the model says it in its own words."""
+"""Share of a message's words that a recent note must contain: the model writes notes in its own words."""
 _HITS = 3
 
 
 @dataclass(frozen=True)
 class Kept:
-    """Where a statement is kept already."""
+    """Where a statement is already stored."""
 
     memory_id: str
     path: str
@@ -28,7 +28,7 @@ class Kept:
 
 
 class OtherMemories:
-    """The memories beside this one. Knows their latest writes from the hook, and asks them for older ones."""
+    """The other memories in the slot. Knows their latest writes from the hook, and searches them for older ones."""
 
     def __init__(self, own_id: str, log: DecisionLog, stack: MemoryStack | None) -> None:
         self._own_id = own_id
@@ -36,18 +36,18 @@ class OtherMemories:
         self._stack = stack
 
     def note(self, written: MemoryWritten) -> None:
-        """Log what another memory has just kept; other processes of this agent read it, too."""
+        """Log what another memory has just stored; the agent's other processes read the log, too."""
         self._log.note_written(written.memory_id, written.path, written.text)
 
     def find(self, text: str, session: Session | None) -> Kept | None:
-        """Where another memory keeps this statement, if one does."""
+        """Return where another memory has this statement, if one does."""
         others = self._others()
         if not others:
             return None
         return next(self._search(text, others, session), None)
 
     def find_said(self, text: str, session: Session) -> Kept | None:
-        """The same for a message of the user: a note that the model has just made of it, in its own words, counts."""
+        """The same for a user's message; a note that the model has just written about it counts, too."""
         others = self._others()
         if not others:
             return None
@@ -62,7 +62,7 @@ class OtherMemories:
     def _search(self, text: str, others: list[str], session: Session | None) -> Iterator[Kept]:
         from memslot.retrieval import says
 
-        with contextlib.suppress(MemslotError):  # one that cannot be asked keeps nothing from being captured
+        with contextlib.suppress(MemslotError):  # a memory that cannot be searched must not prevent capture
             assert self._stack is not None
             outcome = self._stack.search(text, max_results=_HITS, only=others, session=session, seconds=SEARCH_SECONDS)
             for found in outcome.hits:

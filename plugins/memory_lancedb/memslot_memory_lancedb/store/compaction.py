@@ -128,7 +128,7 @@ def optimize(
     if purge:
         say("rewriting files that contain forgotten memories")
         rewrite_around_removed(table, database)
-    say("putting files together")
+    say("compacting files")
     compact(table, database, keep)
     indexed = is_index_due(table, database)
     if indexed:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from memslot import one_line, redact
 
-from memslot_memory_lancedb.errors import StoreAwayError, StoreDamagedError, StoreError
+from memslot_memory_lancedb.errors import StoreDamagedError, StoreError, StoreUnreachableError
 
 _SOURCE = re.compile(r",?\s*/\S*\.rs:\d+(:\d+)?|, location: Location \{.*?\}|, backtrace: \w+")
 """Rust source locations, removed from messages."""
@@ -42,7 +42,7 @@ _KINDS: tuple[tuple[re.Pattern[str], type[StoreError], str], ...] = tuple(
         (
             r"error sending request|connection (refused|reset|closed)|timed? ?out|dns error|dispatch failure"
             r"|status: 50[0-9]|connect error|tcp connect|network is unreachable",
-            StoreAwayError,
+            StoreUnreachableError,
             "{place} does not answer: memory resumes by itself when it is back",
         ),
         (

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from memslot_memory_lancedb.embedding.identity import Identity
-from memslot_memory_lancedb.errors import ChangedMeanwhileError, NoSuchMemoryError, StoreDamagedError, StoreError
+from memslot_memory_lancedb.errors import ConcurrentChangeError, NoSuchMemoryError, StoreDamagedError, StoreError
 from memslot_memory_lancedb.memory_record import MemoryRecord, is_id
 from memslot_memory_lancedb.store.catalogue import Catalogue, Generation, table_name
 from memslot_memory_lancedb.store.database import Database
@@ -142,7 +142,7 @@ class MemoryStore:
     def replace(
         self, memory: MemoryRecord, vector: Vector | None, was: MemoryRecord, identity: Identity | None
     ) -> None:
-        """Update a memory; raises a ChangedMeanwhileError if it was changed concurrently."""
+        """Update a memory; raises a ConcurrentChangeError if it was changed concurrently."""
 
         def write(table: MemoryTable) -> bool:
             rows, vectors = fit(table, [memory], [vector], identity)
@@ -151,7 +151,7 @@ class MemoryStore:
         if not self._write(write, identity):
             now = self.get(memory.id)
             if (now.text, now.changed_at) != (memory.text, memory.changed_at):
-                raise ChangedMeanwhileError(f"memory {memory.id} was just changed by another writer; read it again")
+                raise ConcurrentChangeError(f"memory {memory.id} was just changed by another writer; read it again")
 
     def remove(self, ids: Sequence[str]) -> int:
         """Delete memories; returns how many existed."""

@@ -67,7 +67,7 @@ class VectorTable:
     """A set of canonical vectors, and the name of an engine's table for them.
 
     `rows` is a SELECT of id and vector, `waiting` one of the first id whose vector is still to come, if any. Ids only
-    grow: a new row's id is larger than all before it, even deleted ones. A vector that is there never changes.
+    grow: a new row's id is larger than all before it, even deleted ones. A stored vector never changes.
     """
 
     name: str

@@ -18,7 +18,7 @@ from memslot.errors import ConfigError
 _REQUIRED = "is required"
 
 
-class Cures:
+class ConfigFixes:
     """Builds fix commands for the file that sets a key, the user's own or the project's."""
 
     def __init__(self, places: Places, layers: Sequence[RawConfig]) -> None:
