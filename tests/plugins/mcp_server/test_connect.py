@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import resource
 import signal
 import stat
@@ -298,6 +299,16 @@ class TestUndo:
             },
             "added": [1],
         }
+
+    def test_a_server_of_another_kind_is_not_ours_and_does_not_keep_the_hooks(self, person: Person) -> None:
+        person.connect("claude-code", "--yes")
+        over_http = '{"mcpServers": {"memslot": {"type": "http", "url": "http://127.0.0.1:8377/mcp"}}}'
+        file = person.write(".claude.json", over_http)
+
+        done = person.connect("claude-code", "--undo", "--yes")
+
+        assert (done.exit_code, person.tree()) == (0, {".claude.json": over_http.encode()}), done.output
+        assert file.name not in done.stderr
 
     def test_without_the_record_ours_is_removed_by_name(self, person: Person, tmp_path: Path) -> None:
         person.write(".codex/config.toml", '[mcp_servers.other]\ncommand = "x" # keep\n')
@@ -713,6 +724,38 @@ class TestProcesses:
 
         assert "✓ hooks: prompt answers" in checked.stdout
         assert "✗ hooks: 1 of 5 not in its config" in missing.stdout
+
+    def test_check_counts_each_hook_once(self, world: World) -> None:
+        world.run("connect", "claude-code", "--yes")
+        file = world.folder / ".claude" / "settings.json"
+        tree = read(file)
+        del tree["hooks"]["UserPromptSubmit"]
+        tree["hooks"]["Stop"] *= 2
+        file.write_text(json.dumps(tree), encoding="utf-8")
+
+        done = world.run("connect", "claude-code", "--check", PATH="/usr/bin:/bin")
+
+        assert "✗ hooks: 1 of 5 not in its config" in done.stdout
+
+    def test_check_calls_what_opencodes_plugin_calls(self, world: World) -> None:
+        world.run("connect", "opencode", "--yes")
+        file = world.folder / ".config" / "opencode" / "plugin" / "memslot.js"
+        source = file.read_text(encoding="utf-8")
+        command = re.search(r'const COMMAND = \["(.*)"\]', source)
+        assert command is not None
+
+        told = {}
+        for name, text in {
+            "ours": source,
+            "moved": source.replace(command[1], "/gone/memslot-hook"),
+            "other": "export const Mine = 1 // not memslot\n",
+        }.items():
+            file.write_text(text, encoding="utf-8")
+            told[name] = world.run("connect", "opencode", "--check", PATH="/usr/bin:/bin").stdout
+
+        assert "✓ hooks: prompt answers" in told["ours"]
+        assert "✗ hooks: exit code 127" in told["moved"]
+        assert "✗ hooks: 1 of 1 not in its config" in told["other"]
 
     def test_check_says_that_a_command_is_gone(self, world: World) -> None:
         file = world.folder / ".cursor" / "mcp.json"
