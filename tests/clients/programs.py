@@ -12,6 +12,8 @@ from pathlib import Path
 FOLDER = Path(__file__).parents[2] / ".build" / "clients"
 SECONDS = 280
 """How long npm may take for one program."""
+SLOW = 3 * SECONDS
+"""How long a test may take that installs what it needs, so that npm's time runs out before the test's."""
 
 
 @dataclass(frozen=True)
