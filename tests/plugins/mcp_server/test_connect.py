@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 from memslot import MemslotError
 from memslot.testing import HostOpener
 from memslot_mcp_server.clients.catalog import CLIENTS
+from memslot_mcp_server.clients.check import check_client
 from memslot_mcp_server.clients.connection import ConfigFile, Part, files_of
 from memslot_mcp_server.clients.draft import Draft
 from memslot_mcp_server.clients.edit_record import EditRecord
@@ -736,6 +737,24 @@ class TestProcesses:
         done = world.run("connect", "claude-code", "--check", PATH="/usr/bin:/bin")
 
         assert "✗ hooks: 1 of 5 not in its config" in done.stdout
+
+    @pytest.mark.parametrize(
+        ("client", "setting"),
+        [("claude-code", {"disableAllHooks": True}), ("gemini", {"hooksConfig": {"enabled": False}})],
+    )
+    def test_check_says_that_hooks_are_turned_off(
+        self, person: Person, client: str, setting: dict[str, Any], tmp_path: Path
+    ) -> None:
+        person.write(f".{client.removesuffix('-code')}/settings.json", json.dumps(setting))
+        person.write(".claude.json", "{}")
+        with EditRecord(_folder(tmp_path / "state")) as record:
+            for config in files_of(CLIENTS[client], parts=["hooks"], env={"HOME": str(tmp_path)}):
+                config.connect(record)
+
+        _, hooks = check_client(CLIENTS[client], {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"})
+
+        assert (hooks.what, hooks.is_ok) == ("hooks", False)
+        assert hooks.detail.startswith("all hooks are turned off")
 
     def test_check_calls_what_opencodes_plugin_calls(self, world: World) -> None:
         world.run("connect", "opencode", "--yes")

@@ -17,7 +17,7 @@ from typing import Any
 
 from memslot import MemslotError, one_line
 
-from memslot_mcp_server.clients.catalog import Client, Env
+from memslot_mcp_server.clients.catalog import Client, Env, HookPlace
 from memslot_mcp_server.clients.config_edit import read_config
 from memslot_mcp_server.clients.connection import ConfigFile, files_of
 from memslot_mcp_server.clients.draft import Draft
@@ -52,6 +52,7 @@ def check_client(client: Client, env: Env) -> list[Check]:
     """All checks of one client."""
     program: Program | None = None
     hooks: list[FoundHook] = []
+    turned_off = ""
     expected = {"prompt"} if client.plugin is not None else set()
     try:
         for config in files_of(client, project=None, env=env):
@@ -62,6 +63,7 @@ def check_client(client: Client, env: Env) -> list[Check]:
             if config.hooks is not None:
                 expected = {name for name, _ in config.hooks.events.values()}
                 hooks = list(find_hooks(draft, client.id, config.hooks))
+                turned_off = _off_switch(draft, config.hooks)
             if config.is_plugin and (caller := plugin_program(draft.text)) is not None:
                 hooks = [FoundHook("prompt", command_line(caller, client.id, "prompt"), (), True)]
     except MemslotError as error:
@@ -70,7 +72,9 @@ def check_client(client: Client, env: Env) -> list[Check]:
     found = [_try_server(program, env) if program else Check("server", False, f"not in its config; {connect}")]
     if expected:
         missing = expected - {hook.name for hook in hooks}
-        if missing:
+        if turned_off:
+            found.append(Check("hooks", False, f"all hooks are turned off, by {turned_off} in its config"))
+        elif missing:
             found.append(Check("hooks", False, f"{len(missing)} of {len(expected)} not in its config; {connect}"))
         else:
             found.append(_try_hook(next(hook for hook in hooks if hook.name == "prompt"), env))
@@ -88,6 +92,12 @@ def _read(config: ConfigFile) -> Draft:
         return read_config(config.file, config.syntax)
     except MemslotError as error:
         raise MemslotError(f"{config.file}: {error}") from None
+
+
+def _off_switch(draft: Draft, place: HookPlace) -> str:
+    """The setting that turns hooks off, if it does."""
+    path, off = place.off_switch or ((), None)
+    return ".".join(path) if path and draft.get(*path) is off else ""
 
 
 def _try_server(program: Program, env: Env) -> Check:
