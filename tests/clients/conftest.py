@@ -43,7 +43,8 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    if session.config.getoption("--write", default=False):
+    is_worker = hasattr(session.config, "workerinput")  # of xdist, which has seen only its own share
+    if session.config.getoption("--write", default=False) and not is_worker:
         page = PAGE.read_text(encoding="utf-8")
         PAGE.write_text(PART.sub(lambda part: f"{part[1]}{render()}{part[2]}", page), encoding="utf-8")
 

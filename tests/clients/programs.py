@@ -10,6 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FOLDER = Path(__file__).parents[2] / ".build" / "clients"
+SECONDS = 280
+"""How long npm may take for one program."""
+SLOW = 3 * SECONDS
+"""How long a test may take that installs what it needs, so that npm's time runs out before the test's."""
 
 
 @dataclass(frozen=True)
@@ -73,14 +77,18 @@ def install(program: Program) -> None:
         program.folder.mkdir()
         (program.folder / "package.json").write_text('{"private": true}\n', encoding="utf-8")
         options = ("--no-audit", "--no-fund", "--save-exact", "--loglevel=error")
-        done = subprocess.run(
-            [npm, "install", *options, f"{program.package}@{program.version}"],
-            cwd=program.folder,
-            capture_output=True,
-            text=True,
-            timeout=280,
-            check=False,
-        )
+        try:
+            done = subprocess.run(
+                [npm, "install", *options, f"{program.package}@{program.version}"],
+                cwd=program.folder,
+                capture_output=True,
+                text=True,
+                timeout=SECONDS,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            reason = f"npm took more than {SECONDS} seconds"
+            raise InstallError(f"{program.package}@{program.version} cannot be installed: {reason}") from None
         if done.returncode != 0 or not program.is_installed:
             reason = done.stderr.strip() or done.stdout.strip()
             raise InstallError(f"{program.package}@{program.version} cannot be installed: {reason[-2000:]}")

@@ -12,8 +12,9 @@ import pytest
 
 from tests.clients.agents import AGENTS, Agent, Run, ask_chat, make_agent, make_world
 from tests.clients.model_server import Ask, ModelServer, Say, Step
+from tests.clients.programs import SLOW
 
-pytestmark = pytest.mark.clients
+pytestmark = [pytest.mark.clients, pytest.mark.timeout(SLOW)]
 
 PROMPT = "Which database has the harbour API?"
 NOTE = "The orchid on the pier likes rain."

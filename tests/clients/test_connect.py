@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from tests.clients.programs import NODE, PROGRAMS, install
+from tests.clients.programs import NODE, PROGRAMS, SLOW, install
 
-pytestmark = pytest.mark.clients
+pytestmark = [pytest.mark.clients, pytest.mark.timeout(SLOW)]
 
 SCRIPTS = Path(sys.executable).parent
 OWN_CHECKS = {

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.clients
+from tests.clients.programs import SLOW
+
+pytestmark = [pytest.mark.clients, pytest.mark.timeout(SLOW)]
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "clients.py"
 
 

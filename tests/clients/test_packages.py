@@ -10,12 +10,13 @@ import venv
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.clients.programs import FOLDER, NODE, PROGRAMS, Program, install
+from tests.clients.programs import FOLDER, NODE, PROGRAMS, SECONDS, SLOW, InstallError, Program, install
 
-pytestmark = pytest.mark.clients
+pytestmark = [pytest.mark.clients, pytest.mark.timeout(SLOW)]
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = Path(sys.executable).parent
@@ -37,25 +38,48 @@ class Person:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
+    @property
+    def env(self) -> dict[str, str]:
+        return {
+            "PATH": os.pathsep.join([str(SCRIPTS), str(NODE.bin), "/usr/bin", "/bin"]),
+            "HOME": str(self.folder),
+            "MEMSLOT_SHARED_CACHE": os.environ["MEMSLOT_SHARED_CACHE"],
+            "LANG": "C.UTF-8",
+            "NO_COLOR": "1",
+        }
+
+    def ask(self, program: Program, *arguments: str, methods: Sequence[tuple[str, Mapping[str, object]]]) -> list[Any]:
+        """What a program that speaks JSON-RPC answers; its stdin stays open until it has."""
+        process = subprocess.Popen(
+            [str(_installed(program)), *arguments],
+            env=self.env,
+            cwd=self.folder,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        try:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write(requests(*methods))
+            process.stdin.flush()
+            answers: dict[int, Any] = {}
+            while len(answers) < len(methods) and (line := process.stdout.readline()):
+                tree = json.loads(line)
+                if "result" in tree:
+                    answers[tree["id"]] = tree["result"]
+        finally:
+            process.kill()
+            process.communicate()
+        return [answers[number] for number in range(1, len(methods) + 1)]
+
     def run(
         self, program: Program | str, *arguments: str | Path, stdin: str = "", env: Mapping[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
-        if isinstance(program, Program):
-            install(NODE)
-            install(program)
-            command = program.bin / program.command
-        else:
-            command = _python_tool(program)
         return subprocess.run(
-            [str(command), *map(str, arguments)],
-            env={
-                "PATH": os.pathsep.join([str(SCRIPTS), str(NODE.bin), "/usr/bin", "/bin"]),
-                "HOME": str(self.folder),
-                "MEMSLOT_SHARED_CACHE": os.environ["MEMSLOT_SHARED_CACHE"],
-                "LANG": "C.UTF-8",
-                "NO_COLOR": "1",
-                **(env or {}),
-            },
+            [str(_installed(program)), *map(str, arguments)],
+            env={**self.env, **(env or {})},
             cwd=self.folder,
             input=stdin,
             capture_output=True,
@@ -65,12 +89,22 @@ class Person:
         )
 
 
+def _installed(program: Program | str) -> Path:
+    if isinstance(program, str):
+        return _python_tool(program)
+    install(NODE)
+    install(program)
+    return program.bin / program.command
+
+
 def _python_tool(name: str) -> Path:
     folder = FOLDER / f"python-{PYTHON_TOOLS[name]}"
     if not (folder / "bin" / name).exists():
         venv.create(folder, with_pip=True)
         pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*pip, PYTHON_TOOLS[name]], check=True, capture_output=True, timeout=200)
+        done = subprocess.run([*pip, PYTHON_TOOLS[name]], capture_output=True, text=True, timeout=SECONDS, check=False)
+        if done.returncode != 0:
+            raise InstallError(f"{PYTHON_TOOLS[name]} cannot be installed: {done.stderr[-2000:]}")
     return folder / "bin" / name
 
 
@@ -121,6 +155,9 @@ def test_codex_takes_the_plugin(packages: Path, person: Person) -> None:
     added = person.run(codex, "plugin", "marketplace", "add", packages / "codex")
     installed = person.run(codex, "plugin", "add", "memslot@memslot")
     listed = person.run(codex, "plugin", "list")
+    hello = {"clientInfo": {"name": "test", "version": "1"}}
+    asked = (("initialize", hello), ("mcpServerStatus/list", {}), ("hooks/list", {"cwds": [str(person.folder)]}))
+    _, servers, hooks = person.ask(codex, "app-server", methods=asked)
 
     assert added.returncode == 0, added.stderr
     assert installed.returncode == 0, installed.stderr
@@ -128,6 +165,8 @@ def test_codex_takes_the_plugin(packages: Path, person: Person) -> None:
     cache = person.folder / ".codex" / "plugins" / "cache" / "memslot" / "memslot"
     (version,) = cache.iterdir()
     assert {"hooks", "skills", ".mcp.json"} <= {path.name for path in version.iterdir()}
+    assert "memory_search" in next(each["tools"] for each in servers["data"] if each["name"] == "memslot")
+    assert len([hook for hook in hooks["data"][0]["hooks"] if hook["pluginId"] == "memslot@memslot"]) == 5
 
 
 def test_gemini_takes_the_extension(packages: Path, person: Person) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
@@ -39,10 +39,11 @@ def say(*pieces: str, stalls: bool = False) -> Say:
 
 
 class ModelServer:
-    """Answers each request with the next step, and keeps the requests."""
+    """Answers each request with the next step, or as `answer` says, and keeps the requests."""
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
+        self.answer: Callable[[dict[str, Any]], Step] = lambda _: self.steps.pop(0) if self.steps else Refuse(500)
         self.requests: list[dict[str, Any]] = []
         self.stalled, self.closing = threading.Event(), threading.Event()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
@@ -74,7 +75,7 @@ def _handler(server: ModelServer) -> type[BaseHTTPRequestHandler]:
                 return
             request = json.loads(body)
             server.requests.append(request)
-            step = server.steps.pop(0) if server.steps else Refuse(500)
+            step = server.answer(request)
             if isinstance(step, Refuse):
                 self._send(step.status, "application/json", b'{"error": {"message": "no", "type": "refused"}}')
             elif request.get("stream"):

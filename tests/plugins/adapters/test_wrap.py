@@ -6,9 +6,11 @@ import asyncio
 import copy
 import gc
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ import pytest
 from memslot import Host
 
 from tests.plugins.adapters.conftest import PRIVATE, Ear
-from tests.plugins.adapters.model_server import ModelServer, Refuse, Use, say
+from tests.plugins.adapters.model_server import ModelServer, Refuse, Say, Use, say
 
 PROMPT = "Which fruit does Ana like in the morning?"
 TAG = "<relevant-memories>"
@@ -150,6 +152,25 @@ class TestRequests:
         [end] = heard(host, ear)
         assert end["messages"] == said("Let me look.", "Mango.")
 
+    def test_prompts_in_several_threads_do_not_mix(self, door: str, server: ModelServer, host: Host, ear: Ear) -> None:
+        client = memslot.wrap(make(door, server), host=host)
+        server.answer = lambda request: answer_to(json.dumps(request))
+        prompts = [f"Number {number}: {PROMPT}" for number in range(16)]
+
+        def talk(prompt: str) -> None:
+            first = ask(client, door, [user(prompt)])
+            for _ in ask(client, door, [user(prompt), *tool_turn(door, first)], stream=True):
+                pass
+
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(talk, prompts))
+
+        told = sorted(heard(host, ear), key=lambda end: prompts.index(end["messages"][0]["content"]))
+        assert [end["messages"] for end in told] == [
+            said(f"Looking for {number}.", f"Mango for {number}.", prompt=prompt)
+            for number, prompt in enumerate(prompts)
+        ]
+
     def test_without_text_of_the_user_nothing_happens(
         self, door: str, server: ModelServer, host: Host, ear: Ear
     ) -> None:
@@ -191,6 +212,12 @@ class TestRequests:
         assert raw.parse().id
         [end] = heard(host, ear)
         assert end["messages"] == said("Mango.")
+
+
+def answer_to(request: str) -> Use | Say:
+    """A call of a tool, and then what names the prompt's number."""
+    number = re.findall(r"Number (\d+):", request)[-1]
+    return say(f"Mango for {number}.") if "It is green." in request else Use("look", text=f"Looking for {number}.")
 
 
 def tool_turn(door: str, answer: Any) -> list[Any]:
@@ -385,6 +412,21 @@ class TestOtherMethods:
             assert response.parse().choices[0].message.content == "Mango."
         assert PRIVATE in json.dumps(sent(server))
         assert [end["messages"] for end in heard(host, ear)] == [[]]
+
+    @pytest.mark.parametrize("stream", [False, True])
+    def test_results_of_tools_may_come_without_the_messages_before(
+        self, stream: bool, server: ModelServer, host: Host, ear: Ear
+    ) -> None:
+        client = memslot.wrap(make("responses", server), host=host)
+        server.steps = [Use("look", text="Let me look."), say("Mango.")]
+        results = [{"type": "function_call_output", "call_id": "call_1", "output": "It is green."}]
+        for messages, more in (([user(PROMPT)], {}), (results, {"previous_response_id": "r1"})):
+            answer = ask(client, "responses", messages, stream=stream, **more)
+            assert not stream or len(list(answer)) > 2
+
+        assert sent(server) == results
+        [end] = heard(host, ear)
+        assert end["messages"] == said("Let me look.", "Mango.")
 
     def test_many_turns_that_wait_for_tools_end(self, server: ModelServer, host: Host, ear: Ear) -> None:
         client = memslot.wrap(make("chat", server), host=host)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import resource
 import signal
 import stat
@@ -24,6 +25,7 @@ from hypothesis import strategies as st
 from memslot import MemslotError
 from memslot.testing import HostOpener
 from memslot_mcp_server.clients.catalog import CLIENTS
+from memslot_mcp_server.clients.check import check_client
 from memslot_mcp_server.clients.connection import ConfigFile, Part, files_of
 from memslot_mcp_server.clients.draft import Draft
 from memslot_mcp_server.clients.edit_record import EditRecord
@@ -298,6 +300,16 @@ class TestUndo:
             },
             "added": [1],
         }
+
+    def test_a_server_of_another_kind_is_not_ours_and_does_not_keep_the_hooks(self, person: Person) -> None:
+        person.connect("claude-code", "--yes")
+        over_http = '{"mcpServers": {"memslot": {"type": "http", "url": "http://127.0.0.1:8377/mcp"}}}'
+        file = person.write(".claude.json", over_http)
+
+        done = person.connect("claude-code", "--undo", "--yes")
+
+        assert (done.exit_code, person.tree()) == (0, {".claude.json": over_http.encode()}), done.output
+        assert file.name not in done.stderr
 
     def test_without_the_record_ours_is_removed_by_name(self, person: Person, tmp_path: Path) -> None:
         person.write(".codex/config.toml", '[mcp_servers.other]\ncommand = "x" # keep\n')
@@ -713,6 +725,56 @@ class TestProcesses:
 
         assert "✓ hooks: prompt answers" in checked.stdout
         assert "✗ hooks: 1 of 5 not in its config" in missing.stdout
+
+    def test_check_counts_each_hook_once(self, world: World) -> None:
+        world.run("connect", "claude-code", "--yes")
+        file = world.folder / ".claude" / "settings.json"
+        tree = read(file)
+        del tree["hooks"]["UserPromptSubmit"]
+        tree["hooks"]["Stop"] *= 2
+        file.write_text(json.dumps(tree), encoding="utf-8")
+
+        done = world.run("connect", "claude-code", "--check", PATH="/usr/bin:/bin")
+
+        assert "✗ hooks: 1 of 5 not in its config" in done.stdout
+
+    @pytest.mark.parametrize(
+        ("client", "setting"),
+        [("claude-code", {"disableAllHooks": True}), ("gemini", {"hooksConfig": {"enabled": False}})],
+    )
+    def test_check_says_that_hooks_are_turned_off(
+        self, person: Person, client: str, setting: dict[str, Any], tmp_path: Path
+    ) -> None:
+        person.write(f".{client.removesuffix('-code')}/settings.json", json.dumps(setting))
+        person.write(".claude.json", "{}")
+        with EditRecord(_folder(tmp_path / "state")) as record:
+            for config in files_of(CLIENTS[client], parts=["hooks"], env={"HOME": str(tmp_path)}):
+                config.connect(record)
+
+        _, hooks = check_client(CLIENTS[client], {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"})
+
+        assert (hooks.what, hooks.is_ok) == ("hooks", False)
+        assert hooks.detail.startswith("all hooks are turned off")
+
+    def test_check_calls_what_opencodes_plugin_calls(self, world: World) -> None:
+        world.run("connect", "opencode", "--yes")
+        file = world.folder / ".config" / "opencode" / "plugin" / "memslot.js"
+        source = file.read_text(encoding="utf-8")
+        command = re.search(r'const COMMAND = \["(.*)"\]', source)
+        assert command is not None
+
+        told = {}
+        for name, text in {
+            "ours": source,
+            "moved": source.replace(command[1], "/gone/memslot-hook"),
+            "other": "export const Mine = 1 // not memslot\n",
+        }.items():
+            file.write_text(text, encoding="utf-8")
+            told[name] = world.run("connect", "opencode", "--check", PATH="/usr/bin:/bin").stdout
+
+        assert "✓ hooks: prompt answers" in told["ours"]
+        assert "✗ hooks: exit code 127" in told["moved"]
+        assert "✗ hooks: 1 of 1 not in its config" in told["other"]
 
     def test_check_says_that_a_command_is_gone(self, world: World) -> None:
         file = world.folder / ".cursor" / "mcp.json"

@@ -23,9 +23,9 @@ WAIT = 60
 GAVE_UP = b"memslot: gave up after 2 seconds\n"
 
 
-def ask(world: World) -> subprocess.CompletedProcess[bytes]:
-    """A prompt's hook with a budget of two seconds."""
-    code = "from memslot_mcp_server import hook_client; hook_client.ANSWER_SECONDS = 2; hook_client.main()"
+def ask(world: World, seconds: int = 2) -> subprocess.CompletedProcess[bytes]:
+    """A prompt's hook with this budget."""
+    code = f"from memslot_mcp_server import hook_client; hook_client.ANSWER_SECONDS = {seconds}; hook_client.main()"
     return subprocess.run(
         [sys.executable, "-c", code, "claude-code", "prompt"],
         env=world.env,
@@ -64,6 +64,15 @@ def drip(listener: socket.socket) -> None:
                 time.sleep(0.1)
 
 
+def hang_up(listener: socket.socket) -> None:
+    """Take the event and answer a part of it, as a server that is killed."""
+    wire, _ = listener.accept()
+    with wire:
+        while wire.recv(65536):
+            pass
+        wire.sendall(hook_client.ANSWER_HEADER[:5])
+
+
 def never_accept(listener: socket.socket) -> None:
     """Fill the backlog, so that whoever connects waits."""
     with contextlib.ExitStack() as held, contextlib.suppress(OSError):
@@ -79,6 +88,13 @@ def test_a_server_that_answers_byte_by_byte_has_one_budget(world: World) -> None
     with fake_server(world, "", drip):
         done = ask(world)
     assert (done.stdout, done.stderr) == (b"", GAVE_UP)
+
+
+def test_a_server_that_is_killed_while_it_has_the_event_is_done_without(world: World) -> None:
+    with fake_server(world, "", hang_up):
+        done = ask(world, seconds=50)
+    assert b"PostgreSQL" in done.stdout
+    assert done.stderr == b""
 
 
 def test_dead_servers_share_one_budget(world: World) -> None:

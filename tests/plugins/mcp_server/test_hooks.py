@@ -78,7 +78,9 @@ class TestTranscript:
     def test_that_is_no_file_gives_nothing(self, tmp_path: Path) -> None:
         os.mkfifo(tmp_path / "pipe")
 
-        assert [last_turn(tmp_path / name) for name in ("none", "pipe", "")] == [[], [], []]
+        for client in ("claude-code", "opencode"):
+            found = [last_turn(tmp_path / name, client, "ses_1") for name in ("none", "pipe", "", "x" * 300)]
+            assert found == [[]] * 4
 
 
 def codex(role: str, text: str, **more: Any) -> str:

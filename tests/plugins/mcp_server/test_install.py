@@ -267,6 +267,15 @@ class TestEntry:
         with pytest.raises(MemslotError):
             with_entry("codex", text)
 
+    def test_toml_with_dotted_keys_gets_a_table_at_its_end(self) -> None:
+        text = 'mcp_servers.other.command = "x"  # mine\n\n[tui]\ntheme = "dark"\n'
+
+        changed = with_entry("codex", text)
+
+        assert changed.startswith(f"{text}\n[mcp_servers.memslot]\n")
+        assert set(tomllib.loads(changed)["mcp_servers"]) == {"other", "memslot"}
+        assert tomllib.loads(changed)["mcp_servers"]["memslot"]["env"] == {"MEMSLOT_HOME": "/srv/notes"}
+
     def test_an_inline_table_of_toml_is_extended(self) -> None:
         changed = with_entry("codex", 'mcp_servers = { other = { command = "x" } }\n')
 

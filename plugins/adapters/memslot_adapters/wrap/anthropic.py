@@ -18,6 +18,7 @@ class Messages:
     messages_key = "messages"
     takes_text = False
     text_types: tuple[str, ...] = ("text",)
+    previous_key = ""
 
     def read(self, answer: Any) -> Answer:
         read = Answer(is_final=value_of(answer, "stop_reason") not in _WAITING)

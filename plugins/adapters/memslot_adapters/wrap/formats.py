@@ -25,6 +25,8 @@ class Answer:
 
     texts: list[str] = field(default_factory=list)
     is_final: bool = True
+    id: str = ""
+    """By which a later request may refer to it instead of repeating it."""
 
     @property
     def text(self) -> str:
@@ -39,6 +41,8 @@ class Format(Protocol):
     """Whether a string may replace a list with one message."""
     text_types: tuple[str, ...]
     """Types of the parts of a message that hold text."""
+    previous_key: str
+    """Where a request names the answer that it continues; empty if the vendor keeps none."""
 
     def read(self, answer: Any) -> Answer:
         """Return the content of a complete answer."""

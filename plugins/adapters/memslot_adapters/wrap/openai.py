@@ -18,6 +18,7 @@ class ChatCompletions:
     messages_key = "messages"
     takes_text = False
     text_types: tuple[str, ...] = ("text",)
+    previous_key = ""
 
     def read(self, answer: Any) -> Answer:
         read = Answer()
@@ -50,9 +51,10 @@ class Responses:
     messages_key = "input"
     takes_text = True
     text_types: tuple[str, ...] = ("input_text", "output_text")
+    previous_key = "previous_response_id"
 
     def read(self, answer: Any) -> Answer:
-        read = Answer()
+        read = Answer(id=str(value_of(answer, "id") or ""))
         for item in items_of(answer, "output"):
             for part in items_of(item, "content") if value_of(item, "type") == "message" else ():
                 if value_of(part, "type") == "output_text" and isinstance(text := value_of(part, "text"), str):
@@ -67,6 +69,8 @@ class Responses:
             answer.texts.append(text)
         elif kind == "response.output_item.done" and value_of(value_of(event, "item"), "type") in _CALLS:
             answer.is_final = False
+        elif kind == "response.created":
+            answer.id = str(value_of(value_of(event, "response"), "id") or "")
 
     def with_recall(
         self, body: Mapping[str, Any], messages: Sequence[Any], prompt: Prompt, text: str

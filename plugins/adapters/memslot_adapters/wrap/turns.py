@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +27,7 @@ class Turn:
     run: AgentRun
     turns: Turns
     said: list[str] = field(default_factory=list)
+    answer_id: str = ""
     is_over: bool = False
 
     def end(self, answer: Answer | None) -> None:
@@ -37,6 +38,7 @@ class Turn:
         if answer is not None and answer.text.strip():
             self.said.append(answer.text)
         if answer is not None and not answer.is_final:
+            self.answer_id = answer.id
             self.turns.keep(self)
         elif answer is None:
             self.run.finish()
@@ -79,8 +81,8 @@ class Turns:
         messages = messages_of(form, body)
         prompt = find_prompt(form, messages)
         if prompt is None:
-            return None
-        before = None if prompt.is_last else self._take(prompt)
+            return self._continue(form, body)
+        before = None if prompt.is_last else self._take(lambda turn: turn.prompt.digest == prompt.digest)
         run = before.run if before else self._host.run(prompt.text, session=self._session, chat_type=self._chat_type)
         if run.context:
             body = form.with_recall(body, messages, prompt, run.context)
@@ -96,9 +98,15 @@ class Turns:
         if oldest is not None:
             oldest.capture()
 
-    def _take(self, prompt: Prompt) -> Turn | None:
+    def _continue(self, form: Format, body: Mapping[str, Any]) -> Turn | None:
+        """The next request of a turn whose messages the vendor keeps: it has the results of tools, and no prompt."""
+        previous = body.get(form.previous_key)
+        before = self._take(lambda turn: turn.answer_id == previous) if previous else None
+        return Turn(body, form, before.prompt, before.run, self, before.said) if before else None
+
+    def _take(self, is_wanted: Callable[[Turn], bool]) -> Turn | None:
         with self._lock:
-            found = next((turn for turn in self._waiting if turn.prompt.digest == prompt.digest), None)
+            found = next(filter(is_wanted, self._waiting), None)
             if found is not None:
                 self._waiting.remove(found)
             return found

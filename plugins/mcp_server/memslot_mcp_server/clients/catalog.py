@@ -44,6 +44,8 @@ class HookPlace:
     """Whether the client counts timeouts in milliseconds."""
     project_is_shared: bool = True
     """Whether the project's file is shared."""
+    off_switch: tuple[tuple[str, ...], bool] | None = None
+    """The setting in that file that turns all hooks off, and its value then."""
 
     def group(self, command: str, seconds: int) -> dict[str, Any]:
         """What the client keeps for one event: a group with one command."""
@@ -162,6 +164,7 @@ CLIENTS = {
                 ".claude/settings.local.json",
                 _EVENTS,
                 project_is_shared=False,
+                off_switch=(("disableAllHooks",), True),
             ),
             program="claude",
             can_list=True,
@@ -196,7 +199,11 @@ CLIENTS = {
             _gemini,
             ServerPlace("mcpServers", lambda env: _gemini(env) / "settings.json", ".gemini/settings.json"),
             HookPlace(
-                lambda env: _gemini(env) / "settings.json", ".gemini/settings.json", _GEMINI_EVENTS, milliseconds=True
+                lambda env: _gemini(env) / "settings.json",
+                ".gemini/settings.json",
+                _GEMINI_EVENTS,
+                milliseconds=True,
+                off_switch=(("hooksConfig", "enabled"), False),
             ),
             program="gemini",
             can_list=True,
@@ -222,7 +229,12 @@ CLIENTS = {
                 # Otherwise its tools are deferred behind tool search, as in Claude Code.
                 options={"alwaysLoadTools": True},
             ),
-            HookPlace(lambda env: _qwen(env) / "settings.json", ".qwen/settings.json", _EVENTS),
+            HookPlace(
+                lambda env: _qwen(env) / "settings.json",
+                ".qwen/settings.json",
+                _EVENTS,
+                off_switch=(("disableAllHooks",), True),
+            ),
             program="qwen",
             can_list=True,
         ),

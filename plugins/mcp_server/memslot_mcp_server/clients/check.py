@@ -17,11 +17,12 @@ from typing import Any
 
 from memslot import MemslotError, one_line
 
-from memslot_mcp_server.clients.catalog import Client, Env
+from memslot_mcp_server.clients.catalog import Client, Env, HookPlace
 from memslot_mcp_server.clients.config_edit import read_config
 from memslot_mcp_server.clients.connection import ConfigFile, files_of
 from memslot_mcp_server.clients.draft import Draft
-from memslot_mcp_server.clients.server_entry import SERVER, Program, find_entry, hook_program, program_of
+from memslot_mcp_server.clients.server_entry import SERVER, Program, find_entry, program_of
+from memslot_mcp_server.hooks.opencode import plugin_program
 from memslot_mcp_server.hooks.settings import FoundHook, command_line, find_hooks
 
 SECONDS = 60.0
@@ -51,7 +52,8 @@ def check_client(client: Client, env: Env) -> list[Check]:
     """All checks of one client."""
     program: Program | None = None
     hooks: list[FoundHook] = []
-    expected = 1 if client.plugin is not None else len(client.hooks.events) if client.hooks is not None else 0
+    turned_off = ""
+    expected = {"prompt"} if client.plugin is not None else set()
     try:
         for config in files_of(client, project=None, env=env):
             draft = _read(config)
@@ -59,18 +61,21 @@ def check_client(client: Client, env: Env) -> list[Check]:
                 entry = find_entry(draft, config.server)
                 program = program_of(config.server, entry) if entry is not None else None
             if config.hooks is not None:
+                expected = {name for name, _ in config.hooks.events.values()}
                 hooks = list(find_hooks(draft, client.id, config.hooks))
-            if config.is_plugin and draft.text:
-                command = command_line(hook_program(None, shared=False), client.id, "prompt")
-                hooks = [FoundHook("prompt", command, (), True)]
+                turned_off = _off_switch(draft, config.hooks)
+            if config.is_plugin and (caller := plugin_program(draft.text)) is not None:
+                hooks = [FoundHook("prompt", command_line(caller, client.id, "prompt"), (), True)]
     except MemslotError as error:
         return [Check("config", False, str(error))]
     connect = f"run: memslot connect {client.id}"
     found = [_try_server(program, env) if program else Check("server", False, f"not in its config; {connect}")]
     if expected:
-        missing = expected - len(hooks)
-        if missing > 0:
-            found.append(Check("hooks", False, f"{missing} of {expected} not in its config; {connect}"))
+        missing = expected - {hook.name for hook in hooks}
+        if turned_off:
+            found.append(Check("hooks", False, f"all hooks are turned off, by {turned_off} in its config"))
+        elif missing:
+            found.append(Check("hooks", False, f"{len(missing)} of {len(expected)} not in its config; {connect}"))
         else:
             found.append(_try_hook(next(hook for hook in hooks if hook.name == "prompt"), env))
     if program is not None and client.program is not None and client.can_list:
@@ -87,6 +92,12 @@ def _read(config: ConfigFile) -> Draft:
         return read_config(config.file, config.syntax)
     except MemslotError as error:
         raise MemslotError(f"{config.file}: {error}") from None
+
+
+def _off_switch(draft: Draft, place: HookPlace) -> str:
+    """The setting that turns hooks off, if it does."""
+    path, off = place.off_switch or ((), None)
+    return ".".join(path) if path and draft.get(*path) is off else ""
 
 
 def _try_server(program: Program, env: Env) -> Check:

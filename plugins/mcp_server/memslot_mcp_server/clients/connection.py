@@ -18,8 +18,8 @@ from memslot_mcp_server.clients.server_entry import (
     SERVER,
     add_entry,
     entry_of,
-    find_entry,
     hook_program,
+    own_entry,
     remove_entry,
     this_program,
 )
@@ -94,7 +94,7 @@ class ConfigFile:
         """What `disconnect` would remove, without writing it."""
         draft = self._preview()
         found: list[Change] = []
-        if self.server is not None and (entry := find_entry(draft, self.server)) is not None:
+        if self.server is not None and (entry := own_entry(draft, self.server)) is not None:
             found.append(Change((self.server.key, SERVER), entry, None))
         if self.hooks is not None:
             found += [Change(hook.path, hook.command, None) for hook in find_hooks(draft, self.client.id, self.hooks)]

@@ -67,7 +67,8 @@ class Draft:
             return
         _put(wanted, path, value)
         if self.syntax == "toml":
-            self._replace(_toml_with(self.text, path, value), wanted)
+            table = _with_table(self.text, path, value) if old is None else None
+            self._replace(table or _toml_with(self.text, path, value), wanted)
         else:
             if not self.text.strip():
                 self._replace("{}\n", {})
@@ -135,6 +136,24 @@ def _parse_toml(text: str) -> Any:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise MemslotError(f"it is not valid TOML: {error}") from None
+
+
+def _with_table(text: str, path: KeyPath, value: Any) -> str | None:
+    """The text with a table at its end; None where there can be none, such as beside an inline table.
+
+    tomlkit adds no line before the next table, and refuses a table beside dotted keys.
+    """
+    import tomllib
+
+    if not isinstance(value, dict):
+        return None
+    end = "" if text.endswith(("\n\n", "\n\r\n")) or not text.strip() else "\n" if text.endswith("\n") else "\n\n"
+    changed = text + end + _toml_with("", path, value)
+    try:
+        tomllib.loads(changed)
+    except tomllib.TOMLDecodeError:
+        return None
+    return changed
 
 
 def _toml_with(text: str, path: KeyPath, value: Any) -> str:

@@ -92,23 +92,37 @@ def add_entry(draft: Draft, place: ServerPlace, entry: Mapping[str, Any], *, sha
 
 
 def remove_entry(draft: Draft, place: ServerPlace) -> None:
-    """Remove memslot from a client's servers."""
-    if find_entry(draft, place) is not None:
+    """Remove memslot from a client's servers. An entry of another kind is not ours, and stays."""
+    if own_entry(draft, place) is not None:
         draft.remove((place.key, SERVER))
+
+
+def own_entry(draft: Draft, place: ServerPlace) -> dict[str, Any] | None:
+    """The entry that `add_entry` wrote; None if there is none, or one of another kind."""
+    known = _named_entry(draft, place)
+    return known if _is_own(known, place) else None
 
 
 def find_entry(draft: Draft, place: ServerPlace) -> dict[str, Any] | None:
     """The entry of memslot; raises a MemslotError if it is of another kind, and so is not ours."""
+    known = _named_entry(draft, place)
+    if known is None:
+        return None
+    if not _is_own(known, place):
+        raise MemslotError(f'its server "{SERVER}" is of another kind; remove that entry first')
+    return dict(known)
+
+
+def _named_entry(draft: Draft, place: ServerPlace) -> Any:
     servers = draft.tree.get(place.key, {})
     if not isinstance(servers, dict):
         raise MemslotError(f'its "{place.key}" is not an object')
-    known = servers.get(SERVER)
-    if known is None:
-        return None
+    return servers.get(SERVER)
+
+
+def _is_own(known: Any, place: ServerPlace) -> bool:
     kind = "local" if place.shape == "opencode" else "stdio"
-    if not isinstance(known, dict) or "url" in known or "httpUrl" in known or known.get("type", kind) != kind:
-        raise MemslotError(f'its server "{SERVER}" is of another kind; remove that entry first')
-    return known
+    return isinstance(known, dict) and not {"url", "httpUrl"} & known.keys() and known.get("type", kind) == kind
 
 
 def program_of(place: ServerPlace, entry: Mapping[str, Any]) -> Program | None:

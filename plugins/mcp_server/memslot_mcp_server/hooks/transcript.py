@@ -51,8 +51,10 @@ def _tail(file: Path, size: int) -> tuple[bytes, bool]:
 
 def _turn_of_database(file: Path, their_id: str) -> list[Message]:
     try:
+        if not file.is_file():  # opening a pipe would block
+            return []
         found = next(read_opencode(file, their_id), None)
-    except SessionError:
+    except (OSError, SessionError):
         return []
     return _turn_of(found) if found is not None else []
 
