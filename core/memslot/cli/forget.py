@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from memslot.cli.output import clean, counted, echo, print_json, say_done, say_error, say_warning
-from memslot.cli.slot import ANSWER_SECONDS, agent_option, check_memory_id, open_memories
+from memslot.cli.slot import ANSWER_SECONDS, agent_option, check_memory_id, open_memories, refresh_all
 from memslot.text import one_line
 
 if TYPE_CHECKING:
     from memslot.host import Host
+    from memslot.memory.capabilities import CanRead
     from memslot.memory.contract import Memory
 
 CANDIDATES = 10
 _SHOWN_CHARS = 200
+_READ_LINES = 20
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,8 @@ class Item:
     memory_id: str
     path: str
     text: str
+    is_whole: bool = False
+    """Whether the text is the item's own, not the passage that a search found in it."""
 
     def to_json(self) -> dict[str, Any]:
         return {"memory": self.memory_id, "path": self.path, "text": self.text}
@@ -61,6 +65,7 @@ def command(targets: tuple[str, ...], memory_id: str | None, yes: bool, agent: s
         elif len(named) > 1:
             raise click.ClickException(f'nothing has the path "{clean(unknown[0])}"; nothing was forgotten')
         else:
+            refresh_all(host, memory_id)
             candidates = _search(host, able, unknown[0])
             if memory_id is None:
                 _say_elsewhere(host, able, unknown[0])
@@ -101,7 +106,6 @@ def _able(host: Host, only: str | None) -> list[str]:
 
 def _at_path(host: Host, able: Sequence[str], path: str) -> list[Item]:
     """What has exactly this path, in each memory; more than one where two memories use the same."""
-    from memslot.diagnostics import describe_error
     from memslot.errors import MemslotError
     from memslot.threads import call_within
 
@@ -110,51 +114,82 @@ def _at_path(host: Host, able: Sequence[str], path: str) -> list[Item]:
         memory = host.memories.get(memory_id)
         assert memory is not None
         try:
-            text = call_within(ANSWER_SECONDS, partial(_text_at, memory, path))
+            item = call_within(ANSWER_SECONDS, partial(_item_at, memory_id, memory, path))
         except (MemslotError, ValueError):  # no path of this memory
             continue
         except Exception as error:
-            say_warning(f"{memory_id}: {clean(describe_error(error))}")
+            _say_failure(memory_id, error)
             continue
-        if text is not None:
-            found.append(Item(memory_id, path, text))
+        if item is not None:
+            found.append(item)
     return found
 
 
-def _text_at(memory: Memory, path: str) -> str | None:
-    """The text of an item, by the first of its abilities that can tell; None where there is no such item."""
+def _item_at(memory_id: str, memory: Memory, path: str) -> Item | None:
+    """The item at a path, by the first of a memory's abilities that can tell; None where there is none."""
     from memslot.memory.capabilities import CanList, CanRead
 
     if isinstance(memory, CanRead):
-        return memory.read(path, max_lines=20).text or None
+        text = _read(memory, path)
+        return Item(memory_id, path, text, is_whole=True) if text else None
     if isinstance(memory, CanList):
         cursor = None
         while True:
             page = memory.list_items(cursor=cursor)
             for item in page.items:
                 if item.path == path:
-                    return item.title
+                    return Item(memory_id, path, str(item.title))
             if page.cursor is None or page.cursor == cursor:
                 return None
             cursor = page.cursor
     hits = memory.search(path).hits
-    return next((hit.snippet for hit in hits if hit.path == path), None)
+    return next((Item(memory_id, path, str(hit.snippet)) for hit in hits if hit.path == path), None)
+
+
+def _read(memory: CanRead, path: str) -> str:
+    """The beginning of an item's text, with a mark where it goes on."""
+    found = memory.read(path, max_lines=_READ_LINES)
+    return f"{found.text}\n…" if found.text and found.next_line is not None else str(found.text)
 
 
 def _search(host: Host, memory_ids: Sequence[str], query: str) -> list[Item]:
-    """The items that a query finds, best first, each once."""
+    """The items that a query finds, best first; what two memories hold is there twice, since each has to forget it."""
+    from memslot.threads import call_within
+
     outcome = host.memories.search(query, only=tuple(memory_ids), max_results=CANDIDATES, seconds=ANSWER_SECONDS)
     for memory_id, problem in outcome.problems.items():
         say_warning(f"{memory_id}: {clean(problem)}")
-    items = {
-        (each.memory_id, each.hit.path): Item(each.memory_id, each.hit.path, each.hit.snippet)
-        for each in reversed(outcome.hits)
-    }
-    return list(reversed(items.values()))
+    found = [(each, hit) for each, answer in outcome.outcomes.items() for hit in answer.hits[:CANDIDATES]]
+    found.sort(key=lambda pair: -pair[1].score)
+    items: dict[tuple[str, str], Item] = {}
+    for memory_id, hit in found:
+        items.setdefault((memory_id, hit.path), Item(memory_id, hit.path, hit.snippet))
+    shown = list(items.values())[:CANDIDATES]
+    try:  # what is deleted is the item, not only the passage that was found
+        return call_within(ANSWER_SECONDS, lambda: [_whole(host, item) for item in shown])
+    except TimeoutError:
+        return shown
+
+
+def _whole(host: Host, item: Item) -> Item:
+    """The item with its own text, if its memory can read it."""
+    from memslot.memory.capabilities import CanRead
+
+    memory = host.memories.get(item.memory_id)
+    if not isinstance(memory, CanRead):
+        return item
+    try:
+        text = _read(memory, item.path)
+    except Exception as error:
+        _say_failure(item.memory_id, error)
+        return item
+    return replace(item, text=text, is_whole=True) if text else item
 
 
 def _say_elsewhere(host: Host, able: Sequence[str], query: str) -> None:
     """Name what other memories hold on it: a person who forgets something should know that it is also there."""
+    for memory_id, why in host.memories.absent.items():
+        say_warning(f"{memory_id} does not run, and keeps what it has: {clean(why)}")
     others = [each for each in host.memories.ids if each not in able]
     if not others:
         return
@@ -163,10 +198,19 @@ def _say_elsewhere(host: Host, able: Sequence[str], query: str) -> None:
     outcome = host.memories.search(
         query, only=tuple(others), max_results=CANDIDATES, min_score=WEAK_SCORE, seconds=ANSWER_SECONDS
     )
-    for memory_id in others:
-        places = [clean(each.hit.citation) for each in outcome.hits if each.memory_id == memory_id]
+    for memory_id, problem in outcome.problems.items():
+        say_warning(f"{memory_id} cannot be searched: {clean(problem)}")
+    for memory_id, answer in outcome.outcomes.items():
+        hits = [hit for hit in answer.hits if hit.score >= WEAK_SCORE and not answer.weak]
+        places = dict.fromkeys(clean(hit.citation) for hit in hits[:CANDIDATES])
         if places:
             say_warning(f"{memory_id} cannot forget by command, and has this in {', '.join(places)}; delete it there")
+
+
+def _say_failure(memory_id: str, error: Exception) -> None:
+    from memslot.diagnostics import describe_error
+
+    say_warning(f"{memory_id}: {clean(describe_error(error))}")
 
 
 def _needs_paths(query: str, candidates: Sequence[Item]) -> str:
@@ -229,6 +273,8 @@ def _forget(host: Host, items: Sequence[Item]) -> tuple[list[Item], bool]:
     forgotten, failed = [], False
     for item in items:
         try:
+            if _has_changed(host, item):
+                raise MemslotError("it has changed since it was shown; run the command again")
             if host.memories.forget(item.memory_id, item.path):
                 forgotten.append(item)
             else:
@@ -237,3 +283,18 @@ def _forget(host: Host, items: Sequence[Item]) -> tuple[list[Item], bool]:
             failed = True
             say_error(f"{item.memory_id}: {clean(item.path)} was not forgotten: {clean(str(error))}")
     return forgotten, failed
+
+
+def _has_changed(host: Host, item: Item) -> bool:
+    """Whether another text is there than the person has seen."""
+    from memslot.memory.capabilities import CanRead
+    from memslot.threads import call_within
+
+    memory = host.memories.get(item.memory_id)
+    if not item.is_whole or not isinstance(memory, CanRead):
+        return False
+    try:
+        text = call_within(ANSWER_SECONDS, partial(_read, memory, item.path))
+    except Exception:  # gone or out of order, as forgetting it will tell
+        return False
+    return text not in ("", item.text)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 ANSWER_SECONDS = 15.0
 """How long a person waits for a memory that does not answer."""
+FRESH_SECONDS = 5.0
+"""How long a command waits for the latest changes."""
 _SAID_BY_COMMANDS = ("search", "status", "remember", "forget")
 """Stages of diagnostics whose faults the commands themselves report."""
 
@@ -58,7 +60,7 @@ def check_memory_id(host: Host, memory_id: str | None) -> str | None:
     return memory_id
 
 
-def refresh_all(host: Host, only: str | None, seconds: float) -> None:
+def refresh_all(host: Host, only: str | None) -> None:
     """Let the memories take up what changed, all at the same time: a command has no later moment to find it.
 
     One that takes longer goes on in the background, and what it finds may be older.
@@ -82,7 +84,7 @@ def refresh_all(host: Host, only: str | None, seconds: float) -> None:
         if only in (None, memory_id) and isinstance(memory, CanRefresh):
             waiting.add(memory_id)
             start_thread(partial(refresh, memory_id, memory), f"memslot refresh {memory_id}")
-    until = time.monotonic() + seconds
+    until = time.monotonic() + FRESH_SECONDS
     while waiting:
         try:
             memory_id, problem = done.get(timeout=max(0.0, until - time.monotonic()))
