@@ -11,7 +11,7 @@ from memslot.diagnostics import Diagnostics, describe_error
 from memslot.errors import MemslotError
 from memslot.events import MemoryWritten
 from memslot.memory.answers import read_forgotten, read_outcome, read_receipt, read_status
-from memslot.memory.capabilities import CanForget, CanRemember, MemoryReceipt, capabilities_of
+from memslot.memory.capabilities import CanForget, CanRemember, MemoryReceipt, capabilities_of, has_capability
 from memslot.memory.contract import Memory, MemoryHit, MemorySearchOutcome, MemoryStatus, search_memory
 from memslot.plugins.executor import NotStarted, OutOfTime
 from memslot.plugins.hooks import HookRunner, UnusableResult
@@ -85,7 +85,7 @@ class MemoryStack:
 
     def first(self, capability: type) -> tuple[str, Any] | None:
         """Return the first memory with a capability such as `CanRemember`, and its id."""
-        return next(((each, memory) for each, memory in self if isinstance(memory, capability)), None)
+        return next(((each, memory) for each, memory in self if has_capability(memory, capability)), None)
 
     # Reading
 
@@ -134,7 +134,7 @@ class MemoryStack:
 
     def statuses(self) -> Mapping[str, MemoryStatus]:
         """Return each memory's health, including those that fail to report it or are missing."""
-        asked = {each: memory.status for each, memory in self}
+        asked = {each: partial(_call, memory, "status") for each, memory in self}
         known, problems = self._ask("status", asked, read_status, STATUS_SECONDS)
         lost = {
             each: MemoryStatus(each, problems=(f"its status cannot be had: {why}",)) for each, why in problems.items()
@@ -156,7 +156,7 @@ class MemoryStack:
         else:
             memory_id, memory = into, self._able(into, CanRemember, "remember a text")
         receipt: MemoryReceipt = self._write(
-            memory_id, "remember", partial(memory.remember, text, session=session), read_receipt
+            memory_id, "remember", partial(_call, memory, "remember", text, session=session), read_receipt
         )
         if receipt.is_new:
             self._tell_written(MemoryWritten(memory_id, text, receipt.path, session, "remember"))
@@ -165,12 +165,13 @@ class MemoryStack:
     def forget(self, memory_id: str, path: str) -> bool:
         """Delete an item permanently; return False if that memory has none at that path."""
         memory = self._able(memory_id, CanForget, "forget")
-        forgotten: bool = self._write(memory_id, "forget", partial(memory.forget, path), read_forgotten)
+        forgotten: bool = self._write(memory_id, "forget", partial(_call, memory, "forget", path), read_forgotten)
         return forgotten
 
     def close(self) -> None:
         """Close all memories concurrently."""
-        self._ask("close", {each: memory.close for each, memory in self}, lambda value: value, CLOSE_SECONDS)
+        closing = {each: partial(_call, memory, "close") for each, memory in self}
+        self._ask("close", closing, lambda value: value, CLOSE_SECONDS)
 
     # Calling
 
@@ -189,7 +190,7 @@ class MemoryStack:
         memory = self.get(memory_id)
         if memory is None:
             raise MemslotError(f"{memory_id} does not run: {self.absent[memory_id]}")
-        if not isinstance(memory, capability):
+        if not has_capability(memory, capability):
             can = ", ".join(("search", *capabilities_of(memory)))
             raise MemslotError(f"{memory_id} cannot {verb}; what it can: {can}")
         return memory
@@ -217,6 +218,11 @@ class MemoryStack:
                 event = self._diagnostics.add(memory_id, stage, _explained(error, budget), duration_ms=seconds * 1000)
                 problems[memory_id] = event.message
         return answers, problems
+
+
+def _call(memory: Any, method: str, *arguments: Any, **options: Any) -> Any:
+    """Look a method up and call it, in the memory's own thread: already the look may run its code."""
+    return getattr(memory, method)(*arguments, **options)
 
 
 def _explained(error: BaseException, budget: float) -> str:

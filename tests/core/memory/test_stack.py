@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -298,6 +299,82 @@ def test_a_score_that_is_none_costs_the_memory_its_part(open_stack: Open, score:
     outcome = open_stack(a=Shelf("one", score=score), b=Shelf("two")).memories.search("tea")
     assert [each.memory_id for each in outcome.hits] == ["b"]
     assert "score" in outcome.problems["a"]
+
+
+HIT = MemoryHit("a.md", 0.5, "one")
+WRONG_OUTCOMES = {
+    "mode": MemorySearchOutcome([HIT], mode=7),  # type: ignore[arg-type]
+    "warning": MemorySearchOutcome([HIT], mode="words", warning=["late"]),  # type: ignore[arg-type]
+    "weak": MemorySearchOutcome([HIT], mode="words", weak="no"),  # type: ignore[arg-type]
+    "explanation": MemorySearchOutcome([HIT], mode="words", explanation="by words"),  # type: ignore[arg-type]
+    "dropped": MemorySearchOutcome([HIT], mode="words", explanation={"dropped": [7]}),
+    "source": MemorySearchOutcome([replace(HIT, source=None)], mode="words"),  # type: ignore[arg-type]
+    "start_line": MemorySearchOutcome([replace(HIT, start_line="1")], mode="words"),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("name", WRONG_OUTCOMES)
+def test_a_field_of_another_type_costs_the_memory_its_part(open_stack: Open, name: str) -> None:
+    class Odd(Shelf):
+        def search(self, query: str, *, max_results: int | None = None) -> MemorySearchOutcome:
+            return WRONG_OUTCOMES[name]
+
+    outcome = open_stack(odd=Odd(), shelf=Shelf("two")).memories.search("tea")
+    assert [each.memory_id for each in outcome.hits] == ["shelf"]
+    assert name in outcome.problems["odd"]
+
+
+def test_secrets_of_any_memory_are_redacted_in_results_and_before_a_prompt(open_stack: Open) -> None:
+    host = open_stack(leaky=Shelf("the token is ghp_0123456789abcdefghijABCDEFGHIJ012345"), shelf=Shelf(TEA))
+    (text,) = [snippet for memory, snippet in found(host) if memory == "leaky"]
+    assert text == "the token is [redacted]"
+    outcome = host.memories.search("tea").outcomes["leaky"]
+    assert "ghp_" not in str(outcome)
+    assert "ghp_" not in host.run("which token?").context
+
+
+def test_a_property_that_raises_costs_the_memory_its_part(open_stack: Open) -> None:
+    class Moody(Shelf):
+        moods = 0
+
+        @property
+        def remember(self) -> Any:
+            raise RuntimeError("not today")
+
+        def __getattribute__(self, name: str) -> Any:
+            if name in ("search", "status", "close") and object.__getattribute__(self, "moods"):
+                raise RuntimeError("not today")
+            return object.__getattribute__(self, name)
+
+    moody, shelf = Moody("one"), Shelf(TEA)
+    host = open_stack(moody=moody, shelf=shelf)
+    moody.moods = 1
+    outcome = host.memories.search("tea")
+    assert [each.memory_id for each in outcome.hits] == ["shelf"]
+    assert outcome.problems == {"moody": "RuntimeError: not today"}
+    assert host.memories.statuses()["moody"].problems == ("its status cannot be had: RuntimeError: not today",)
+    with pytest.raises(MemslotError):
+        host.memories.remember(TEA)
+    host.close()
+    assert shelf.is_closed
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        MemoryStatus("odd", counts={"texts": "many"}),  # type: ignore[dict-item]
+        MemoryStatus("odd", problems=[7]),  # type: ignore[list-item]
+        MemoryStatus(None),  # type: ignore[arg-type]
+    ],
+)
+def test_a_status_that_cannot_be_shown_is_a_problem(open_stack: Open, status: MemoryStatus) -> None:
+    class Odd(Shelf):
+        def status(self) -> MemoryStatus:
+            return status
+
+    statuses = open_stack(odd=Odd(), shelf=Shelf()).memories.statuses()
+    assert "its status cannot be had: returned a MemoryStatus whose" in statuses["odd"].problems[0]
+    assert statuses["shelf"].is_healthy
 
 
 class TestWriting:
