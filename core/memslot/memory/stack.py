@@ -7,14 +7,13 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from memslot.diagnostics import Diagnostics, describe_error
+from memslot.diagnostics import Diagnostics
 from memslot.errors import MemslotError
 from memslot.events import MemoryWritten
 from memslot.memory.answers import read_forgotten, read_outcome, read_receipt, read_status
 from memslot.memory.capabilities import CanForget, CanRemember, MemoryReceipt, capabilities_of, has_capability
 from memslot.memory.contract import Memory, MemoryHit, MemorySearchOutcome, MemoryStatus, search_memory
-from memslot.plugins.executor import NotStarted, OutOfTime
-from memslot.plugins.hooks import HookRunner, UnusableResult
+from memslot.plugins.hooks import HookRunner, describe_failure
 
 if TYPE_CHECKING:
     from memslot.events import Session
@@ -201,7 +200,7 @@ class MemoryStack:
             return value
         if isinstance(error, MemslotError):  # its own refusal, in its own words
             raise error
-        why = _explained(error, WRITE_SECONDS)
+        why = describe_failure(error)
         self._diagnostics.add(memory_id, stage, why, duration_ms=seconds * 1000)
         raise MemslotError(f"{memory_id} failed: {why}") from error
 
@@ -211,11 +210,12 @@ class MemoryStack:
         """Call several memories concurrently; return their answers and the reasons for missing ones."""
         answers: dict[str, Any] = {}
         problems: dict[str, str] = {}
-        for memory_id, (value, error, seconds) in self._runner.call_functions(stage, calls, budget, read).items():
+        done = self._runner.call_functions(stage, calls, budget, read, in_a_hurry=True)
+        for memory_id, (value, error, seconds) in done.items():
             if error is None:
                 answers[memory_id] = value
             else:
-                event = self._diagnostics.add(memory_id, stage, _explained(error, budget), duration_ms=seconds * 1000)
+                event = self._diagnostics.add(memory_id, stage, describe_failure(error), duration_ms=seconds * 1000)
                 problems[memory_id] = event.message
         return answers, problems
 
@@ -223,11 +223,3 @@ class MemoryStack:
 def _call(memory: Any, method: str, *arguments: Any, **options: Any) -> Any:
     """Look a method up and call it, in the memory's own thread: already the look may run its code."""
     return getattr(memory, method)(*arguments, **options)
-
-
-def _explained(error: BaseException, budget: float) -> str:
-    if isinstance(error, OutOfTime):
-        return f"did not finish within {budget:g} s"
-    if isinstance(error, NotStarted | UnusableResult):
-        return str(error)
-    return describe_error(error)

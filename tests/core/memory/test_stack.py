@@ -280,6 +280,18 @@ class TestFiveMemoriesOfWhichThreeAreBroken:
         assert "not text" in said["lies"]
         assert set(said) == {"hangs", "raises", "lies"}
 
+    def test_the_next_runs_and_searches_do_not_wait_as_long_again(
+        self, host: Host, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("memslot.plugins.executor._SECOND_CHANCE", 0.05)
+        for _ in range(2):
+            assert TEA in host.run("What does Ana drink?").context
+            assert len(host.memories.search("tea", seconds=0.3).hits) == 2
+        said = [event.message for event in host.diagnostics if event.plugin == "hangs"]
+        assert said == [f"did not finish within {seconds} s" for seconds in (0.3, 0.3, 0.05, 0.05)]
+        problem = host.memories.search("tea", seconds=60).problems["hangs"]
+        assert problem == "was not called: earlier calls of this plugin never came back"
+
     def test_a_caller_in_a_hurry_waits_less(self, open_stack: Open) -> None:
         host = open_stack(fine=Shelf(TEA), hangs=Hanging(), patience={"hangs": 60_000})
         assert TEA in host.run("What does Ana drink?", recall_seconds=0.2).context
