@@ -16,6 +16,7 @@ from memslot.redaction.redact import redact
 
 MAX_HITS = 200
 """Hits taken from one search; no caller asks for more."""
+_DEEPEST = 20
 
 
 def read_outcome(value: Any) -> MemorySearchOutcome:
@@ -31,7 +32,8 @@ def read_outcome(value: Any) -> MemorySearchOutcome:
     dropped = (value.explanation or {}).get("dropped", ())
     if not isinstance(dropped, Sequence) or not all(isinstance(each, Mapping) for each in dropped):
         raise UnusableResult("returned an explanation whose `dropped` is not a list of mappings")
-    return replace(value, hits=[_read_hit(each) for each in itertools.islice(value.hits, MAX_HITS)])
+    hits = [_read_hit(each) for each in itertools.islice(value.hits, MAX_HITS)]
+    return replace(value, hits=hits, explanation=_plain(value.explanation))
 
 
 def _read_hit(hit: Any) -> MemoryHit:
@@ -42,7 +44,7 @@ def _read_hit(hit: Any) -> MemoryHit:
     _check(hit, Mapping | None, "explanation")
     if not is_score(hit.score):
         raise UnusableResult(f"returned a MemoryHit whose score is {hit.score!r}, not a number from 0 to 1")
-    return replace(hit, snippet=redact(hit.snippet), score=float(hit.score))
+    return replace(hit, snippet=redact(hit.snippet), score=float(hit.score), explanation=_plain(hit.explanation))
 
 
 def is_score(value: Any) -> bool:
@@ -59,7 +61,8 @@ def read_status(value: Any) -> MemoryStatus:
         raise UnusableResult("returned a MemoryStatus whose problems are not text")
     if not all(isinstance(count, numbers.Integral) for count in value.counts.values()):
         raise UnusableResult("returned a MemoryStatus whose counts are not whole numbers")
-    return replace(value, counts={str(name): int(count) for name, count in value.counts.items()})
+    counts = {str(name): int(count) for name, count in value.counts.items()}
+    return replace(value, counts=counts, details=_plain(value.details))
 
 
 def read_receipt(value: Any) -> MemoryReceipt:
@@ -73,6 +76,15 @@ def read_receipt(value: Any) -> MemoryReceipt:
 def read_forgotten(value: Any) -> bool:
     if not isinstance(value, bool):
         raise UnusableResult(f"returned {type(value).__name__}, not whether there was such an item")
+    return value
+
+
+def _plain(value: Any, depth: int = 0) -> Any:
+    """A copy with text as keys, which is what JSON has; deeper than anybody reads it is cut."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item, depth + 1) for key, item in value.items()} if depth < _DEEPEST else {}
+    if isinstance(value, list | tuple):
+        return [_plain(item, depth + 1) for item in value] if depth < _DEEPEST else []
     return value
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -334,6 +335,25 @@ def test_a_field_of_another_type_costs_the_memory_its_part(open_stack: Open, nam
     outcome = open_stack(odd=Odd(), shelf=Shelf("two")).memories.search("tea")
     assert [each.memory_id for each in outcome.hits] == ["shelf"]
     assert name in outcome.problems["odd"]
+
+
+def test_what_a_memory_explains_can_be_printed_as_json(open_stack: Open) -> None:
+    endless: dict[Any, Any] = {("a", 1): 2}
+    endless["again"] = [endless]
+
+    class Deep(Shelf):
+        def search(self, query: str, *, max_results: int | None = None) -> MemorySearchOutcome:
+            return MemorySearchOutcome([replace(HIT, explanation=endless)], mode="words", explanation=endless)
+
+        def status(self) -> MemoryStatus:
+            return MemoryStatus("deep", details=endless)
+
+    host = open_stack(deep=Deep())
+    outcome = host.memories.search("tea").outcomes["deep"]
+    for explanation in (outcome.explanation, outcome.hits[0].explanation, host.memories.statuses()["deep"].details):
+        assert explanation is not None
+        assert explanation["('a', 1)"] == 2
+        json.dumps(explanation)
 
 
 def test_secrets_of_any_memory_are_redacted_in_results_and_before_a_prompt(open_stack: Open) -> None:
