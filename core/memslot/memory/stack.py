@@ -22,6 +22,7 @@ DEFAULT_RESULTS = 6
 SEARCH_SECONDS = 60.0
 WRITE_SECONDS = 60.0
 STATUS_SECONDS = CLOSE_SECONDS = 30.0
+HANGING_CLOSE_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -131,10 +132,10 @@ class MemoryStack:
         weak = bool(hits) and all(outcomes[each.memory_id].weak for each in hits)
         return StackOutcome(hits, outcomes, problems, weak)
 
-    def statuses(self) -> Mapping[str, MemoryStatus]:
-        """Return each memory's health, including those that fail to report it or are missing."""
+    def statuses(self, *, seconds: float = STATUS_SECONDS) -> Mapping[str, MemoryStatus]:
+        """Return each memory's health, including those that fail to report it within `seconds` or are missing."""
         asked = {each: partial(_call, memory, "status") for each, memory in self}
-        known, problems = self._ask("status", asked, read_status, STATUS_SECONDS)
+        known, problems = self._ask("status", asked, read_status, seconds)
         lost = {
             each: MemoryStatus(each, problems=(f"its status cannot be had: {why}",)) for each, why in problems.items()
         }
@@ -168,9 +169,11 @@ class MemoryStack:
         return forgotten
 
     def close(self) -> None:
-        """Close all memories concurrently."""
+        """Close all memories concurrently; nobody waits long for one that hangs already."""
         closing = {each: partial(_call, memory, "close") for each, memory in self}
+        hanging = {each: closing.pop(each) for each in self.ids if self._runner.hangs(each)}
         self._ask("close", closing, lambda value: value, CLOSE_SECONDS)
+        self._ask("close", hanging, lambda value: value, HANGING_CLOSE_SECONDS)
 
     # Calling
 

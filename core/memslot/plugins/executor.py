@@ -144,6 +144,12 @@ class PluginExecutor:
         except RuntimeError as error:  # no more threads
             raise NotStarted(f"was not called: {error}") from None
 
+    @property
+    def hangs(self) -> bool:
+        """Whether a call that ran out of time has not come back yet."""
+        with self._lock:
+            return any(call.hangs for call in self._left_behind)
+
     def leave_behind(self, call: Call) -> None:
         """Note a call that ran out of time, and give up the loop if that call blocks it."""
         with self._lock:

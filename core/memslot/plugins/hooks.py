@@ -222,6 +222,10 @@ class HookRunner:
                 started[plugin_id] = error
         return {plugin_id: _outcome(call) for plugin_id, call in started.items()}
 
+    def hangs(self, plugin_id: str) -> bool:
+        """Whether a call of this plugin that ran out of time has not come back yet."""
+        return self._executors[plugin_id].hangs
+
     def drain(self, budget: float) -> None:
         """Wait for what runs in the background, at most `budget` seconds in all."""
         deadline = time.perf_counter() + budget

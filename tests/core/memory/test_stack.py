@@ -293,6 +293,23 @@ class TestFiveMemoriesOfWhichThreeAreBroken:
         problem = host.memories.search("tea", seconds=60).problems["hangs"]
         assert problem == "was not called: earlier calls of this plugin never came back"
 
+    def test_closing_does_not_wait_for_one_that_hangs_already(
+        self, open_stack: Open, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        class Stuck(Hanging):
+            def close(self) -> None:
+                self.released.wait(60)
+
+        monkeypatch.setattr("memslot.memory.stack.HANGING_CLOSE_SECONDS", 0.05)
+        shelf = Shelf(TEA)
+        host = open_stack(stuck=Stuck(), shelf=shelf)
+        host.memories.search("tea", seconds=0.2)
+        host.close()
+        assert shelf.is_closed
+        assert [event.message for event in host.diagnostics if event.stage == "close"] == [
+            "did not finish within 0.05 s"
+        ]
+
     def test_a_caller_in_a_hurry_waits_less(self, open_stack: Open) -> None:
         host = open_stack(fine=Shelf(TEA), hangs=Hanging(), patience={"hangs": 60_000})
         assert TEA in host.run("What does Ana drink?", recall_seconds=0.2).context
