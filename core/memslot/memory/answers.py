@@ -27,24 +27,25 @@ def read_outcome(value: Any) -> MemorySearchOutcome:
         raise UnusableResult(f"returned {type(value.hits).__name__} instead of a list of MemoryHit")
     _check(value, str, "mode")
     _check(value, str | None, "provider", "model", "warning", "action", "fallback", "stale")
-    _check(value, bool, "weak")
     _check(value, Mapping | None, "explanation")
     dropped = (value.explanation or {}).get("dropped", ())
     if not isinstance(dropped, Sequence) or not all(isinstance(each, Mapping) for each in dropped):
         raise UnusableResult("returned an explanation whose `dropped` is not a list of mappings")
     hits = [_read_hit(each) for each in itertools.islice(value.hits, MAX_HITS)]
-    return replace(value, hits=hits, explanation=_plain(value.explanation))
+    return replace(value, hits=hits, weak=bool(value.weak), explanation=_plain(value.explanation))
 
 
 def _read_hit(hit: Any) -> MemoryHit:
     if not isinstance(hit, MemoryHit):
         raise UnusableResult(f"returned {type(hit).__name__} instead of MemoryHit")
     _check(hit, str, "path", "snippet", "source")
-    _check(hit, int | None, "start_line", "end_line")
+    _check(hit, numbers.Integral | None, "start_line", "end_line")
     _check(hit, Mapping | None, "explanation")
     if not is_score(hit.score):
         raise UnusableResult(f"returned a MemoryHit whose score is {hit.score!r}, not a number from 0 to 1")
-    return replace(hit, snippet=redact(hit.snippet), score=float(hit.score), explanation=_plain(hit.explanation))
+    first, last = (None if line is None else int(line) for line in (hit.start_line, hit.end_line))
+    checked: MemoryHit = replace(hit, start_line=first, end_line=last, score=float(hit.score))
+    return replace(checked, snippet=redact(checked.snippet), explanation=_plain(checked.explanation))
 
 
 def is_score(value: Any) -> bool:
@@ -68,9 +69,8 @@ def read_status(value: Any) -> MemoryStatus:
 def read_receipt(value: Any) -> MemoryReceipt:
     if not isinstance(value, MemoryReceipt) or not isinstance(value.path, str):
         raise UnusableResult(f"returned {type(value).__name__}, not a MemoryReceipt with a path")
-    _check(value, bool, "is_new")
     _check(value, str | None, "warning")
-    return value
+    return replace(value, is_new=bool(value.is_new))
 
 
 def read_forgotten(value: Any) -> bool:
@@ -98,6 +98,6 @@ def _check(value: Any, kind: Any, *names: str) -> None:
 
 
 def _said(kind: Any) -> str:
-    names = {"str": "text", "int": "a whole number", "bool": "true or false", "Mapping": "a mapping"}
+    names = {"str": "text", "Integral": "a whole number", "Mapping": "a mapping"}
     kinds = getattr(kind, "__args__", (kind,))
     return " or ".join(names.get(each.__name__, "None") for each in kinds)

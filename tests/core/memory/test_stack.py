@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 from memslot import (
     AgentStart,
@@ -335,7 +336,6 @@ HIT = MemoryHit("a.md", 0.5, "one")
 WRONG_OUTCOMES = {
     "mode": MemorySearchOutcome([HIT], mode=7),  # type: ignore[arg-type]
     "warning": MemorySearchOutcome([HIT], mode="words", warning=["late"]),  # type: ignore[arg-type]
-    "weak": MemorySearchOutcome([HIT], mode="words", weak="no"),  # type: ignore[arg-type]
     "explanation": MemorySearchOutcome([HIT], mode="words", explanation="by words"),  # type: ignore[arg-type]
     "dropped": MemorySearchOutcome([HIT], mode="words", explanation={"dropped": [7]}),
     "source": MemorySearchOutcome([replace(HIT, source=None)], mode="words"),  # type: ignore[arg-type]
@@ -371,6 +371,26 @@ def test_what_a_memory_explains_can_be_printed_as_json(open_stack: Open) -> None
         assert explanation is not None
         assert explanation["('a', 1)"] == 2
         json.dumps(explanation)
+
+
+def test_numbers_and_truths_of_numpy_are_taken(open_stack: Open) -> None:
+    half: Any = numpy.float32(0.5)
+    three: Any = numpy.int64(3)
+    yes: Any = numpy.bool_(True)
+
+    class Array(Shelf):
+        def search(self, query: str, *, max_results: int | None = None) -> Any:
+            hit = replace(HIT, score=half, start_line=three, end_line=three)
+            return MemorySearchOutcome([hit], mode="words", weak=yes)
+
+        def status(self) -> Any:
+            return MemoryStatus("array", counts={"rows": three})
+
+    host = open_stack(array=Array())
+    outcome = host.memories.search("tea")
+    assert json.loads(json.dumps(outcome.hits[0].hit.to_json()))["startLine"] == 3
+    assert outcome.weak is True
+    assert json.dumps(dict(host.memories.statuses()["array"].counts)) == '{"rows": 3}'
 
 
 def test_secrets_of_any_memory_are_redacted_in_results_and_before_a_prompt(open_stack: Open) -> None:
