@@ -336,6 +336,75 @@ def test_what_names_no_lines_of_a_note_forgets_nothing(notes, path: str) -> None
     assert note.read_bytes() == before
 
 
+def test_what_two_memories_hold_is_forgotten_in_both(both) -> None:
+    both.add_plugin("rack", SHELF)
+    both.ok("config", "set", "plugins.slots.memory", '["shelf", "rack"]')
+    both.ok("remember", "Ada drinks green tea.", "--in", "rack")
+    assert len(both.json("search", "green tea")["results"]) == 1
+    assert {each["memory"] for each in both.json("forget", "green tea")["candidates"]} == {"shelf", "rack"}
+    assert "✓ forgot 2 items" in typed(both, "1,2\n", "forget", "green tea").stdout
+    assert both.json("search", "green tea")["results"] == []
+
+
+def test_a_memory_that_does_not_run_is_said_to_keep_what_it_has(both) -> None:
+    both.ok("config", "set", "plugins.deny", '["memory-core"]')
+    done = typed(both, "\n", "forget", "tea")
+    assert "Warning: memory-core does not run, and keeps what it has: plugins.deny names it" in done.stderr
+
+
+READABLE = (
+    SHELF
+    + """
+from memslot import MemoryText
+
+def read(self, path, *, start_line=1, max_lines=200, session=None):
+    texts = [text for text in self.texts() if "shelf/" + text.split()[0] == path]
+    page = self.file.parent / "pages.txt"
+    return MemoryText(path, "\\n".join(texts + (page.read_text().splitlines() if texts and page.exists() else [])))
+
+Shelf.read = read
+"""
+)
+
+
+@pytest.fixture
+def readable(memslot: Any) -> Any:
+    """A memory whose items are longer than what a search shows of them."""
+    memslot.add_plugin("shelf", READABLE)
+    memslot.write_config({"plugins": {"load": memslot.load, "slots": {"memory": "shelf"}}})
+    memslot.ok("remember", "Ada drinks green tea.")
+    (page,) = [path.parent / "pages.txt" for path in memslot.home.rglob("shelf.txt")]
+    page.write_text("Her sister lives in Graz.")
+    return memslot
+
+
+def test_all_that_would_go_is_shown_not_only_what_was_found(readable) -> None:
+    assert "Graz" not in readable.ok("search", "green tea")
+    assert "Ada drinks green tea. Her sister lives in Graz." in typed(readable, "\n", "forget", "green tea").stdout
+
+
+@pytest.mark.parametrize(("target", "answers"), [("green tea", "1\n"), ("shelf/Ada", "y\n")])
+def test_what_changed_while_the_person_thought_is_kept(readable, target: str, answers: str) -> None:
+    (page,) = readable.home.rglob("pages.txt")
+    asking = subprocess.Popen(
+        [*readable.argv, "forget", target],
+        env=readable.env,
+        cwd=readable.project,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    )
+    assert asking.stderr is not None
+    while not asking.stderr.read(1).endswith(("?", ")")):  # the question is there
+        assert asking.poll() is None
+    page.write_text("Her sister lives in Linz.")
+    _, said = asking.communicate(answers, timeout=60)
+    assert asking.returncode == 1
+    assert "Error: shelf: shelf/Ada was not forgotten: it has changed since it was shown" in said
+    assert readable.json("search", "tea")["results"]
+
+
 # status
 
 

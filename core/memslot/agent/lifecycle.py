@@ -12,12 +12,12 @@ from memslot.agent.delivery import RunEndDelivery
 from memslot.agent.messages import plain_messages
 from memslot.agent.prompt import PromptMode, PromptSection, join_prompt, join_sections
 from memslot.agent.registries import Registries
-from memslot.diagnostics import Diagnostics, describe_error
+from memslot.diagnostics import Diagnostics
 from memslot.embeddings.likeness import Likeness
 from memslot.events import CHAT_TYPES, AgentStart, ChatType, MemoryWritten, Message, RunInfo, Session
 from memslot.memory.fence import strip_recalled
 from memslot.memory.recall import join_recalled
-from memslot.plugins.hooks import HookRunner
+from memslot.plugins.hooks import HookRunner, describe_failure
 from memslot.redaction.redact import redact
 from memslot.tools import Tool
 
@@ -109,11 +109,11 @@ class Lifecycle:
             return str(text)
         budget = self._runner.budget_of("before_agent_start", plugin_id)
         value, error, seconds = self._runner.call_function(
-            plugin_id, "prompt section", lambda: text(info), budget=budget
+            plugin_id, "prompt section", lambda: text(info), budget=budget, in_a_hurry=True
         )
         if isinstance(value, str):
             return value
-        said = describe_error(error) if error else f"returned {type(value).__name__}, not text"
+        said = describe_failure(error) if error else f"returned {type(value).__name__}, not text"
         stage = f"prompt section {section.heading!r}"
         self._diagnostics.add(plugin_id, stage, said, duration_ms=seconds * 1000)
         return ""

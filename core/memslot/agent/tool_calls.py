@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from memslot.agent.registries import Registries
-from memslot.diagnostics import Diagnostics, describe_error
+from memslot.diagnostics import Diagnostics
 from memslot.errors import ToolArgumentsError
 from memslot.events import ChatType, RunInfo, ToolCallVerdict
-from memslot.plugins.executor import NotStarted, OutOfTime
-from memslot.plugins.hooks import HookRunner
+from memslot.plugins.hooks import HookRunner, describe_failure
 from memslot.plugins.isolation import own_copy
 from memslot.text import one_line
 from memslot.tools import Tool, ToolCall, ToolResult
@@ -61,7 +60,7 @@ class ToolCalls:
             return value
         if isinstance(error, ToolArgumentsError):
             raise error
-        said = _explain(error, tool)
+        said = describe_failure(error)
         event = self._diagnostics.add(plugin_id, f"tool {tool.name}", said, duration_ms=seconds * 1000)
         raise ToolArgumentsError(f"{tool.name} failed: {event.message}")
 
@@ -87,14 +86,6 @@ class ToolCalls:
         )
         if error is None:
             return result, seconds
-        said = _explain(error, tool)
+        said = describe_failure(error)
         event = self._diagnostics.add(plugin_id, f"tool {tool.name}", said, duration_ms=seconds * 1000)
         return ToolResult(f"{tool.name} failed: {event.message}", is_error=True), seconds
-
-
-def _explain(error: BaseException, tool: Tool) -> str:
-    if isinstance(error, OutOfTime):
-        return f"did not finish within {tool.timeout_seconds:g} s"
-    if isinstance(error, NotStarted):
-        return str(error)
-    return describe_error(error)

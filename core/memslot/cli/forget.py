@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,20 +16,25 @@ from memslot.text import one_line
 
 if TYPE_CHECKING:
     from memslot.host import Host
+    from memslot.memory.capabilities import CanRead
     from memslot.memory.contract import Memory, MemoryHit
     from memslot.memory.passages import Passage
 
 CANDIDATES = 10
 _SHOWN_CHARS = 200
+_READ_LINES = 20
 
 
 @dataclass(frozen=True)
 class Item:
-    """An item of a memory, with its text for the user to review."""
+    """Something a memory holds, with its text: the person sees it before they decide."""
 
     memory_id: str
     path: str
     text: str
+    is_whole: bool = False
+    """Whether the text is the item's own, not the passage that a search found in it."""
+
     passage: Passage | None = None
     """The lines, where the memory keeps texts of many."""
 
@@ -67,6 +71,7 @@ def command(targets: tuple[str, ...], memory_id: str | None, yes: bool, agent: s
         elif len(named) > 1:
             raise click.ClickException(f'nothing has the path "{clean(unknown[0])}"; nothing was forgotten')
         else:
+            refresh_all(host, memory_id)
             candidates = _search(host, able, unknown[0])
             if memory_id is None:
                 _say_elsewhere(host, able, unknown[0])
@@ -90,7 +95,7 @@ def command(targets: tuple[str, ...], memory_id: str | None, yes: bool, agent: s
 
 
 def _able(host: Host, only: str | None) -> list[str]:
-    """Return the ids of the memories that can forget. Raises a ClickException if none can."""
+    """Ids of the memories that can forget; raises a ClickException where none can."""
     from memslot.memory.capabilities import CanForget
     from memslot.memory.passages import CanEdit
 
@@ -103,12 +108,11 @@ def _able(host: Host, only: str | None) -> list[str]:
     return able
 
 
-# Finding the items
+# What is meant
 
 
 def _at_path(host: Host, able: Sequence[str], path: str) -> list[Item]:
     """Return the items with exactly this path; several if memories share it."""
-    from memslot.diagnostics import describe_error
     from memslot.errors import MemslotError
     from memslot.threads import call_within
 
@@ -121,7 +125,7 @@ def _at_path(host: Host, able: Sequence[str], path: str) -> list[Item]:
         except (MemslotError, ValueError):  # no path of this memory
             continue
         except Exception as error:
-            say_warning(f"{memory_id}: {clean(describe_error(error))}")
+            _say_failure(memory_id, error)
             continue
         if item is not None:
             found.append(item)
@@ -129,72 +133,90 @@ def _at_path(host: Host, able: Sequence[str], path: str) -> list[Item]:
 
 
 def _item_at(memory_id: str, memory: Memory, path: str) -> Item | None:
-    from memslot.memory.capabilities import CanForget
+    """Return the item at a path through the first capability that has it; None if there is no such item."""
+    from memslot.memory.capabilities import CanForget, CanList, CanRead
     from memslot.memory.passages import CanEdit, passage_at
 
-    if isinstance(memory, CanForget):
-        text = _text_at(memory, path)
-        return None if text is None else Item(memory_id, path, text)
-    passage = passage_at(memory, path) if isinstance(memory, CanEdit) else None
-    return None if passage is None else _passage_item(memory_id, passage)
-
-
-def _passage_item(memory_id: str, passage: Passage) -> Item:
-    return Item(memory_id, passage.address, passage.text, passage)
-
-
-def _text_at(memory: Memory, path: str) -> str | None:
-    """Return an item's text through the first capability that has it; None if there is no such item."""
-    from memslot.memory.capabilities import CanList, CanRead
-
+    if isinstance(memory, CanEdit) and not isinstance(memory, CanForget):
+        passage = passage_at(memory, path)
+        return None if passage is None else _passage_item(memory_id, passage)
     if isinstance(memory, CanRead):
-        return memory.read(path, max_lines=20).text or None
+        text = _read(memory, path)
+        return Item(memory_id, path, text, is_whole=True) if text else None
     if isinstance(memory, CanList):
         cursor = None
         while True:
             page = memory.list_items(cursor=cursor)
             for item in page.items:
                 if item.path == path:
-                    return item.title
+                    return Item(memory_id, path, str(item.title))
             if page.cursor is None or page.cursor == cursor:
                 return None
             cursor = page.cursor
     hits = memory.search(path).hits
-    return next((hit.snippet for hit in hits if hit.path == path), None)
+    return next((Item(memory_id, path, str(hit.snippet)) for hit in hits if hit.path == path), None)
+
+
+def _passage_item(memory_id: str, passage: Passage) -> Item:
+    return Item(memory_id, passage.address, passage.text, passage=passage)
+
+
+def _read(memory: CanRead, path: str) -> str:
+    """The beginning of an item's text, with a mark where it goes on."""
+    found = memory.read(path, max_lines=_READ_LINES)
+    return f"{found.text}\n…" if found.text and found.next_line is not None else str(found.text)
 
 
 def _search(host: Host, memory_ids: Sequence[str], query: str) -> list[Item]:
-    """Return the items that a query finds, best first, without duplicates."""
+    """Return what a query finds, best first; what two memories hold is listed twice, since each has to forget it."""
     outcome = host.memories.search(query, only=tuple(memory_ids), max_results=CANDIDATES, seconds=ANSWER_SECONDS)
     for memory_id, problem in outcome.problems.items():
         say_warning(f"{memory_id}: {clean(problem)}")
-    items: dict[tuple[str, str], Item] = {}
-    for memory_id, hits in groupby(outcome.hits, key=lambda each: each.memory_id):
-        for item in _items_of(host, memory_id, [each.hit for each in hits], query):
-            items.setdefault((memory_id, item.path), item)
-    return list(items.values())[:CANDIDATES]
+    found = {each: answer.hits[:CANDIDATES] for each, answer in outcome.outcomes.items() if answer.hits}
+    items: list[Item] = []
+    for memory_id in sorted(found, key=lambda each: -found[each][0].score):
+        items += _items_of(host, memory_id, found[memory_id], query)
+    return items[:CANDIDATES]
 
 
 def _items_of(host: Host, memory_id: str, hits: Sequence[MemoryHit], query: str) -> list[Item]:
-    """What a memory could forget of its own hits."""
-    from memslot.diagnostics import describe_error
+    """Return what a memory could delete of its own hits."""
     from memslot.memory.capabilities import CanForget
     from memslot.memory.passages import CanEdit, passages_of
     from memslot.threads import call_within
 
     memory = host.memories.get(memory_id)
-    if isinstance(memory, CanForget) or not isinstance(memory, CanEdit):
-        return [Item(memory_id, hit.path, hit.snippet) for hit in hits]
     try:
-        passages = call_within(ANSWER_SECONDS, partial(passages_of, memory, hits, query))
+        if isinstance(memory, CanEdit) and not isinstance(memory, CanForget):
+            passages = call_within(ANSWER_SECONDS, partial(passages_of, memory, hits, query))
+            return [_passage_item(memory_id, each) for each in passages]
+        items = [Item(memory_id, path, hit.snippet) for path, hit in {hit.path: hit for hit in reversed(hits)}.items()]
+        # What is deleted is the item, not only the passage that was found.
+        return call_within(ANSWER_SECONDS, lambda: [_whole(host, item) for item in reversed(items)])
     except Exception as error:
-        say_warning(f"{memory_id}: {clean(describe_error(error))}")
+        _say_failure(memory_id, error)
         return []
-    return [_passage_item(memory_id, passage) for passage in passages]
+
+
+def _whole(host: Host, item: Item) -> Item:
+    """The item with its own text, if its memory can read it."""
+    from memslot.memory.capabilities import CanRead
+
+    memory = host.memories.get(item.memory_id)
+    if not isinstance(memory, CanRead):
+        return item
+    try:
+        text = _read(memory, item.path)
+    except Exception as error:
+        _say_failure(item.memory_id, error)
+        return item
+    return replace(item, text=text, is_whole=True) if text else item
 
 
 def _say_elsewhere(host: Host, able: Sequence[str], query: str) -> None:
     """Report matches in memories that cannot forget, so that the user knows they remain."""
+    for memory_id, why in host.memories.absent.items():
+        say_warning(f"{memory_id} does not run, and keeps what it has: {clean(why)}")
     others = [each for each in host.memories.ids if each not in able]
     if not others:
         return
@@ -203,10 +225,19 @@ def _say_elsewhere(host: Host, able: Sequence[str], query: str) -> None:
     outcome = host.memories.search(
         query, only=tuple(others), max_results=CANDIDATES, min_score=WEAK_SCORE, seconds=ANSWER_SECONDS
     )
-    for memory_id in others:
-        places = [clean(each.hit.citation) for each in outcome.hits if each.memory_id == memory_id]
+    for memory_id, problem in outcome.problems.items():
+        say_warning(f"{memory_id} cannot be searched: {clean(problem)}")
+    for memory_id, answer in outcome.outcomes.items():
+        hits = [hit for hit in answer.hits if hit.score >= WEAK_SCORE and not answer.weak]
+        places = dict.fromkeys(clean(hit.citation) for hit in hits[:CANDIDATES])
         if places:
             say_warning(f"{memory_id} cannot forget by command, and has this in {', '.join(places)}; delete it there")
+
+
+def _say_failure(memory_id: str, error: Exception) -> None:
+    from memslot.diagnostics import describe_error
+
+    say_warning(f"{memory_id}: {clean(describe_error(error))}")
 
 
 def _needs_paths(query: str, candidates: Sequence[Item]) -> str:
@@ -220,7 +251,7 @@ def _needs_paths(query: str, candidates: Sequence[Item]) -> str:
 
 
 def _confirmed(items: list[Item], yes: bool, as_json: bool) -> list[Item]:
-    """Return the items named by path, if the user confirms."""
+    """The items that were named by their paths, once the person agrees."""
     if yes:
         paths = [item.path for item in items]
         doubled = next((path for path in paths if paths.count(path) > 1), None)
@@ -236,7 +267,7 @@ def _confirmed(items: list[Item], yes: bool, as_json: bool) -> list[Item]:
 
 
 def _choose(query: str, items: Sequence[Item]) -> list[Item]:
-    """Return the items that the user picks by number."""
+    """Those of the found items that the person names by their numbers."""
     if not items:
         raise click.ClickException(f'nothing that can be forgotten was found for "{clean(query)}"')
     for number, item in enumerate(items, 1):
@@ -263,7 +294,7 @@ def _print_item(item: Item, before: str = "") -> None:
 
 
 def _forget(host: Host, items: Sequence[Item]) -> tuple[list[Item], bool]:
-    """Try to delete each item; return those deleted, and whether any failed."""
+    """Those that were forgotten, and whether one could not be; each is tried."""
     from memslot.errors import MemslotError
 
     forgotten, failed = [], False
@@ -273,6 +304,8 @@ def _forget(host: Host, items: Sequence[Item]) -> tuple[list[Item], bool]:
             if first.passage is not None:
                 host.memories.remove(first.memory_id, [each.passage for each in together if each.passage is not None])
                 forgotten.extend(together)
+            elif _has_changed(host, first):
+                raise MemslotError("it has changed since it was shown; run the command again")
             elif host.memories.forget(first.memory_id, first.path):
                 forgotten.append(first)
             else:
@@ -282,14 +315,29 @@ def _forget(host: Host, items: Sequence[Item]) -> tuple[list[Item], bool]:
             places = ", ".join(clean(each.path) for each in together)
             say_error(f"{first.memory_id}: {places} was not forgotten: {clean(str(error))}")
     if any(each.passage is not None for each in forgotten):
-        refresh_all(host, None, ANSWER_SECONDS)  # so that the index does not hold it either
+        refresh_all(host, None)  # so that the index does not hold it either
     return forgotten, failed
 
 
 def _by_text(items: Sequence[Item]) -> list[list[Item]]:
-    """The items one by one, but lines of the same text together: when some of them go, the others move."""
+    """Single items, but lines of the same text together: when some of them go, the others move."""
     groups: dict[tuple[str, str, bool], list[Item]] = {}
     for item in items:
         path = item.path if item.passage is None else item.passage.path
         groups.setdefault((item.memory_id, path, item.passage is None), []).append(item)
     return list(groups.values())
+
+
+def _has_changed(host: Host, item: Item) -> bool:
+    """Whether another text is there than the person has seen."""
+    from memslot.memory.capabilities import CanRead
+    from memslot.threads import call_within
+
+    memory = host.memories.get(item.memory_id)
+    if not item.is_whole or not isinstance(memory, CanRead):
+        return False
+    try:
+        text = call_within(ANSWER_SECONDS, partial(_read, memory, item.path))
+    except Exception:  # gone or out of order, as forgetting it will tell
+        return False
+    return text not in ("", item.text)

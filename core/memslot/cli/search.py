@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from memslot.memory.contract import MemorySearchOutcome
     from memslot.memory.stack import StackOutcome
 
-FRESH_SECONDS = 5.0
-
 
 @click.command("search")
 @click.argument("query")
@@ -57,7 +55,7 @@ def command(
         raise click.UsageError("the query is empty: give a few words to search for")
     with open_memories(agent) as host:
         only = check_memory_id(host, memory_id)
-        refresh_all(host, only, FRESH_SECONDS)
+        refresh_all(host, only)
         outcome = host.memories.search(
             query,
             max_results=max_results,

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 ANSWER_SECONDS = 15.0
 """How long a command waits for a memory that does not answer."""
+FRESH_SECONDS = 5.0
+"""How long a command waits for the latest changes."""
 _SAID_BY_COMMANDS = ("search", "status", "remember", "forget")
 """Diagnostic stages that the commands report themselves."""
 
@@ -58,7 +60,7 @@ def check_memory_id(host: Host, memory_id: str | None) -> str | None:
     return memory_id
 
 
-def refresh_all(host: Host, only: str | None, seconds: float) -> None:
+def refresh_all(host: Host, only: str | None) -> None:
     """Refresh all memories concurrently: a command has no later chance to find what changed.
 
     A memory that takes too long continues in the background, and its results may be stale.
@@ -82,7 +84,7 @@ def refresh_all(host: Host, only: str | None, seconds: float) -> None:
         if only in (None, memory_id) and isinstance(memory, CanRefresh):
             waiting.add(memory_id)
             start_thread(partial(refresh, memory_id, memory), f"memslot refresh {memory_id}")
-    until = time.monotonic() + seconds
+    until = time.monotonic() + FRESH_SECONDS
     while waiting:
         try:
             memory_id, problem = done.get(timeout=max(0.0, until - time.monotonic()))

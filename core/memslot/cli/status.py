@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memslot.cli.output import clean, clean_lines, counted, echo, print_json, print_pairs
-from memslot.cli.slot import agent_option, json_option, open_memories
+from memslot.cli.slot import ANSWER_SECONDS, agent_option, json_option, open_memories
 
 if TYPE_CHECKING:
     from memslot.memory.contract import MemoryStatus
@@ -31,7 +31,7 @@ def command(agent: str | None, as_json: bool) -> None:
     from memslot.memory.capabilities import capabilities_of
 
     with open_memories(agent) as host:
-        statuses = host.memories.statuses()
+        statuses = host.memories.statuses(seconds=ANSWER_SECONDS)
         can = {memory_id: capabilities_of(memory) for memory_id, memory in host.memories}
         healthy = all(status.is_healthy for status in statuses.values())
         if as_json:

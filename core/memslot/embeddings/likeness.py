@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from memslot.threads import call_within
+from memslot.threads import SingleFlight
 
 if TYPE_CHECKING:
     from memslot.embeddings.selection import Selection
@@ -14,14 +14,18 @@ SECONDS = 1.0
 
 
 class Likeness:
-    """Returns cosines; None if there is no embedder, if it sends texts to a server, or if it fails."""
+    """Returns cosines; None if there is no embedder, if it sends texts to a server, or if it fails.
+
+    An embedder that hangs costs one second once; while it hangs, it is not called again.
+    """
 
     def __init__(self, select: Callable[[], Selection]) -> None:
         self._select = select
+        self._flight: SingleFlight[float | None] = SingleFlight("comparing two texts")
 
     def __call__(self, one: str, other: str) -> float | None:
         try:
-            return call_within(SECONDS, lambda: self._cosine(one, other))
+            return self._flight.call(SECONDS, lambda: self._cosine(one, other))
         except Exception:  # whatever an embedder raises: recalling an item twice is better than failing
             return None
 

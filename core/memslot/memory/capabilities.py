@@ -222,6 +222,14 @@ CAPABILITIES: dict[str, type] = {
 """By the name used in status and docs."""
 
 
+def has_capability(memory: object, capability: type) -> bool:
+    """Whether a memory has a capability; not if merely looking raises, as a property of it may."""
+    try:
+        return isinstance(memory, capability)
+    except Exception:
+        return False
+
+
 def capabilities_of(memory: object) -> tuple[str, ...]:
     """Return the names of a memory's capabilities, such as ("refresh", "read")."""
-    return tuple(name for name, protocol in CAPABILITIES.items() if isinstance(memory, protocol))
+    return tuple(name for name, protocol in CAPABILITIES.items() if has_capability(memory, protocol))

@@ -59,12 +59,18 @@ def _fitted(items: Sequence[_Item], max_chars: int) -> list[_Item]:
     room = fence_room(max_chars)
     kept: list[_Item] = []
     for item in items:
-        lines = [line for line in item.text.split("\n") if line.strip()]
-
-        def cost(count: int, label: str = item.label, lines: Sequence[str] = lines) -> int:
-            return item_cost(label + "\n".join(lines[:count]))
-
-        if most := bisect_right(range(1, len(lines) + 1), room, key=cost):
-            kept.append(replace(item, text="\n".join(lines[:most])))
-            room -= cost(most)
+        cost = item_cost(item.line)
+        if cost > room:
+            item = _shortened(item, room)
+            cost = item_cost(item.line)
+        if item.text.strip() and cost <= room:
+            kept.append(item)
+            room -= cost
     return kept or list(items[:1])
+
+
+def _shortened(item: _Item, room: int) -> _Item:
+    """An item with as many of its lines as fit; without text where not even the first does."""
+    lines = [line for line in item.text.split("\n") if line.strip()]
+    most = bisect_right(range(1, len(lines) + 1), room, key=lambda n: item_cost(item.label + "\n".join(lines[:n])))
+    return replace(item, text="\n".join(lines[:most]))

@@ -7,15 +7,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from memslot.diagnostics import Diagnostics, describe_error
+from memslot.diagnostics import Diagnostics
 from memslot.errors import MemslotError
 from memslot.events import MemoryWritten
 from memslot.memory.answers import read_forgotten, read_outcome, read_receipt, read_status
-from memslot.memory.capabilities import CanForget, CanRemember, MemoryReceipt, capabilities_of
+from memslot.memory.capabilities import CanForget, CanRemember, MemoryReceipt, capabilities_of, has_capability
 from memslot.memory.contract import Memory, MemoryHit, MemorySearchOutcome, MemoryStatus, search_memory
 from memslot.memory.passages import CanEdit, Passage, without
-from memslot.plugins.executor import NotStarted, OutOfTime
-from memslot.plugins.hooks import HookRunner, UnusableResult
+from memslot.plugins.hooks import HookRunner, describe_failure
 
 if TYPE_CHECKING:
     from memslot.events import Session
@@ -24,6 +23,7 @@ DEFAULT_RESULTS = 6
 SEARCH_SECONDS = 60.0
 WRITE_SECONDS = 60.0
 STATUS_SECONDS = CLOSE_SECONDS = 30.0
+HANGING_CLOSE_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class MemoryStack:
 
     def first(self, capability: type) -> tuple[str, Any] | None:
         """Return the first memory with a capability such as `CanRemember`, and its id."""
-        return next(((each, memory) for each, memory in self if isinstance(memory, capability)), None)
+        return next(((each, memory) for each, memory in self if has_capability(memory, capability)), None)
 
     # Reading
 
@@ -133,10 +133,10 @@ class MemoryStack:
         weak = bool(hits) and all(outcomes[each.memory_id].weak for each in hits)
         return StackOutcome(hits, outcomes, problems, weak)
 
-    def statuses(self) -> Mapping[str, MemoryStatus]:
-        """Return each memory's health, including those that fail to report it or are missing."""
-        asked = {each: memory.status for each, memory in self}
-        known, problems = self._ask("status", asked, read_status, STATUS_SECONDS)
+    def statuses(self, *, seconds: float = STATUS_SECONDS) -> Mapping[str, MemoryStatus]:
+        """Return each memory's health, including those that fail to report it within `seconds` or are missing."""
+        asked = {each: partial(_call, memory, "status") for each, memory in self}
+        known, problems = self._ask("status", asked, read_status, seconds)
         lost = {
             each: MemoryStatus(each, problems=(f"it did not report its status: {why}",))
             for each, why in problems.items()
@@ -160,7 +160,7 @@ class MemoryStack:
         else:
             memory_id, memory = into, self._able(into, CanRemember, "remember a text")
         receipt: MemoryReceipt = self._write(
-            memory_id, "remember", partial(memory.remember, text, session=session), read_receipt
+            memory_id, "remember", partial(_call, memory, "remember", text, session=session), read_receipt
         )
         if receipt.is_new:
             self._tell_written(MemoryWritten(memory_id, text, receipt.path, session, "remember"))
@@ -169,19 +169,22 @@ class MemoryStack:
     def forget(self, memory_id: str, path: str) -> bool:
         """Delete an item permanently; return False if that memory has none at that path."""
         memory = self._able(memory_id, CanForget, "forget")
-        forgotten: bool = self._write(memory_id, "forget", partial(memory.forget, path), read_forgotten)
+        forgotten: bool = self._write(memory_id, "forget", partial(_call, memory, "forget", path), read_forgotten)
         return forgotten
 
     def remove(self, memory_id: str, passages: Sequence[Passage]) -> None:
         """Delete passages of one text. Raises a MemslotError if it has changed since they were read."""
         memory = self._able(memory_id, CanEdit, "forget single lines")
         path, whole = passages[0].path, passages[0].whole
-        change = partial(memory.update, path, without(whole, passages), expected=whole)
+        change = partial(_call, memory, "update", path, without(whole, passages), expected=whole)
         self._write(memory_id, "forget", change, read_receipt)
 
     def close(self) -> None:
-        """Close all memories concurrently."""
-        self._ask("close", {each: memory.close for each, memory in self}, lambda value: value, CLOSE_SECONDS)
+        """Close all memories concurrently; nobody waits long for one that hangs already."""
+        closing = {each: partial(_call, memory, "close") for each, memory in self}
+        hanging = {each: closing.pop(each) for each in self.ids if self._runner.hangs(each)}
+        self._ask("close", closing, lambda value: value, CLOSE_SECONDS)
+        self._ask("close", hanging, lambda value: value, HANGING_CLOSE_SECONDS)
 
     # Calling
 
@@ -200,7 +203,7 @@ class MemoryStack:
         memory = self.get(memory_id)
         if memory is None:
             raise MemslotError(f"{memory_id} does not run: {self.absent[memory_id]}")
-        if not isinstance(memory, capability):
+        if not has_capability(memory, capability):
             can = ", ".join(("search", *capabilities_of(memory)))
             raise MemslotError(f"{memory_id} cannot {verb}; what it can: {can}")
         return memory
@@ -211,7 +214,7 @@ class MemoryStack:
             return value
         if isinstance(error, MemslotError):  # the memory's own error, in its own words
             raise error
-        why = _explained(error, WRITE_SECONDS)
+        why = describe_failure(error)
         self._diagnostics.add(memory_id, stage, why, duration_ms=seconds * 1000)
         raise MemslotError(f"{memory_id} failed: {why}") from error
 
@@ -221,18 +224,16 @@ class MemoryStack:
         """Call several memories concurrently; return their answers and the reasons for missing ones."""
         answers: dict[str, Any] = {}
         problems: dict[str, str] = {}
-        for memory_id, (value, error, seconds) in self._runner.call_functions(stage, calls, budget, read).items():
+        done = self._runner.call_functions(stage, calls, budget, read, in_a_hurry=True)
+        for memory_id, (value, error, seconds) in done.items():
             if error is None:
                 answers[memory_id] = value
             else:
-                event = self._diagnostics.add(memory_id, stage, _explained(error, budget), duration_ms=seconds * 1000)
+                event = self._diagnostics.add(memory_id, stage, describe_failure(error), duration_ms=seconds * 1000)
                 problems[memory_id] = event.message
         return answers, problems
 
 
-def _explained(error: BaseException, budget: float) -> str:
-    if isinstance(error, OutOfTime):
-        return f"did not finish within {budget:g} s"
-    if isinstance(error, NotStarted | UnusableResult):
-        return str(error)
-    return describe_error(error)
+def _call(memory: Any, method: str, *arguments: Any, **options: Any) -> Any:
+    """Look a method up and call it, in the memory's own thread: already the look may run its code."""
+    return getattr(memory, method)(*arguments, **options)

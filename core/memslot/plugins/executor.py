@@ -25,11 +25,13 @@ if TYPE_CHECKING:
 logger = logging.getLogger("memslot.plugins")
 
 _MAX_LEFT_BEHIND = 4
+_SECOND_CHANCE = 1.0
+"""Seconds that a call may take while an earlier one of its kind hangs: nobody waits for each of them in full."""
 _LOOP_ANSWERS_WITHIN = 0.25
 
 
 class OutOfTime(Exception):
-    """A call did not finish within its budget."""
+    """A call did not finish within its budget, as the message says."""
 
 
 class NotStarted(Exception):
@@ -44,26 +46,28 @@ class Call:
         executor: PluginExecutor,
         function: Callable[[], Any],
         budget: float,
-        name: str,
+        kind: str,
         convert: Callable[[Any], Any] | None,
     ) -> None:
         self._executor = executor
         self._function = function
         self._convert = convert
-        self._budget = budget
+        self.kind = kind
+        self.budget = budget
+        self._blocked_loop: threading.Thread | None = None
         self._done = threading.Event()
         self._value: Any = None
         self._error: BaseException | None = None
         self._finished_at = 0.0
         self.started_at = time.perf_counter()
         context = contextvars.copy_context()
-        start_thread(lambda: context.run(self._work), name)
+        start_thread(lambda: context.run(self._work), f"memslot {executor.plugin_id} {kind}")
 
     def _work(self) -> None:
         try:
             value = self._function()
             if inspect.iscoroutine(value):
-                value = self._executor.run_coroutine(value, self._budget)
+                value = self._executor.run_coroutine(value, self.budget)
             self._value = value if self._convert is None else self._convert(value)
         except BaseException as error:  # a plugin may even call sys.exit
             self._error = error
@@ -73,11 +77,11 @@ class Call:
 
     def result(self) -> Any:
         """Return the value or raise, waiting until the budget, counted from the start, is used up."""
-        left = self._budget - (time.perf_counter() - self.started_at)
+        left = self.budget - (time.perf_counter() - self.started_at)
         # Also where the call's own thread was the first to stop waiting: its coroutine may still block the loop.
         if not self._done.wait(max(0.0, left)) or isinstance(self._error, OutOfTime):
             self._executor.leave_behind(self)
-            raise OutOfTime
+            raise OutOfTime(f"did not finish within {self.budget:g} s")
         if self._error is not None:
             raise self._error
         return self._value
@@ -85,6 +89,14 @@ class Call:
     @property
     def is_done(self) -> bool:
         return self._done.is_set()
+
+    @property
+    def hangs(self) -> bool:
+        """Whether it still holds a thread: its own, or that of a loop which its coroutine blocks."""
+        return not self.is_done or (self._blocked_loop is not None and self._blocked_loop.is_alive())
+
+    def blocks(self, loop: threading.Thread | None) -> None:
+        self._blocked_loop = loop
 
     @property
     def has_succeeded(self) -> bool:
@@ -102,6 +114,7 @@ class PluginExecutor:
         self.plugin_id = plugin_id
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._loop_thread: threading.Thread | None = None
         self._left_behind: list[Call] = []
         self._queue: deque[Callable[[], None]] = deque()
         self._is_working = False
@@ -111,18 +124,31 @@ class PluginExecutor:
         self,
         function: Callable[[], Any],
         budget: float,
-        name: str,
+        kind: str,
         convert: Callable[[Any], Any] | None = None,
+        *,
+        in_a_hurry: bool = False,
     ) -> Call:
-        """Start a call; `Call.result()` waits for it. `convert` is applied to its value in the same thread."""
+        """Start a call; `Call.result()` waits for it. `convert` is applied to its value in the same thread.
+
+        With `in_a_hurry` it gets at most a second while an earlier call of the same kind hangs.
+        """
         with self._lock:
-            self._left_behind = [call for call in self._left_behind if not call.is_done]
+            self._left_behind = [call for call in self._left_behind if call.hangs]
             if len(self._left_behind) >= _MAX_LEFT_BEHIND:
                 raise NotStarted("was not called: earlier calls of this plugin never returned")
+            if in_a_hurry and any(call.kind == kind for call in self._left_behind):
+                budget = min(budget, _SECOND_CHANCE)
         try:
-            return Call(self, function, budget, f"memslot {self.plugin_id} {name}", convert)
+            return Call(self, function, budget, kind, convert)
         except RuntimeError as error:  # no more threads
             raise NotStarted(f"was not called: {error}") from None
+
+    @property
+    def hangs(self) -> bool:
+        """Whether a call that ran out of time has not come back yet."""
+        with self._lock:
+            return any(call.hangs for call in self._left_behind)
 
     def leave_behind(self, call: Call) -> None:
         """Note a call that ran out of time, and give up the loop if that call blocks it."""
@@ -130,7 +156,7 @@ class PluginExecutor:
             self._left_behind.append(call)
             loop = self._loop
         if loop is not None and not _answers(loop):
-            self._retire(loop)
+            call.blocks(self._retire(loop))
 
     def run_coroutine(self, coroutine: Any, budget: float) -> Any:
         """Run a coroutine on the executor's loop and wait for it; past the budget it is cancelled."""
@@ -157,16 +183,20 @@ class PluginExecutor:
             if self._loop is None:
                 loop = asyncio.new_event_loop()
                 name = f"memslot {self.plugin_id} loop"
-                threading.Thread(target=_run_until_stopped, args=(loop,), name=name, daemon=True).start()
-                self._loop = loop
+                thread = threading.Thread(target=_run_until_stopped, args=(loop,), name=name, daemon=True)
+                thread.start()
+                self._loop, self._loop_thread = loop, thread
             return self._loop
 
-    def _retire(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Give the next coroutine a new loop; this one ends when it is no longer blocked."""
+    def _retire(self, loop: asyncio.AbstractEventLoop) -> threading.Thread | None:
+        """Give the next coroutine a new loop; return the thread of this one, which ends once it is no longer blocked."""
         with self._lock:
+            thread = self._loop_thread if self._loop is loop else None
             if self._loop is loop:
                 self._loop = None
-        loop.call_soon_threadsafe(loop.stop)
+        with contextlib.suppress(RuntimeError):  # closed meanwhile
+            loop.call_soon_threadsafe(loop.stop)
+        return thread
 
     def enqueue(self, job: Callable[[], None]) -> None:
         """Run a job in the background, after those queued before it.
@@ -235,7 +265,10 @@ class PluginExecutor:
 def _answers(loop: asyncio.AbstractEventLoop) -> bool:
     """Whether a loop is responsive, that is, not blocked."""
     answered = threading.Event()
-    loop.call_soon_threadsafe(answered.set)
+    try:
+        loop.call_soon_threadsafe(answered.set)
+    except RuntimeError:  # closed meanwhile, so nothing blocks it
+        return True
     return answered.wait(_LOOP_ANSWERS_WITHIN)
 
 

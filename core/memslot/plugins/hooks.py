@@ -56,7 +56,6 @@ class _Handle:
     plugin: str
     hook: str
     call: Call
-    budget: float
     ended: Ended | None
 
 
@@ -192,12 +191,14 @@ class HookRunner:
         *,
         budget: float,
         convert: Callable[[Any], Any] | None = None,
+        in_a_hurry: bool = False,
     ) -> tuple[Any, BaseException | None, float]:
         """Run a function that a plugin registered (a tool, a prompt section) with the same isolation.
 
         Returns the value, the error if there was one, and the duration in seconds; records nothing.
         """
-        return self.call_functions(stage, {plugin_id: function}, budget, convert)[plugin_id]
+        functions = {plugin_id: function}
+        return self.call_functions(stage, functions, budget, convert, in_a_hurry=in_a_hurry)[plugin_id]
 
     def call_functions(
         self,
@@ -205,15 +206,25 @@ class HookRunner:
         functions: Mapping[str, Callable[[], Any]],
         budget: float,
         convert: Callable[[Any], Any] | None = None,
+        *,
+        in_a_hurry: bool = False,
     ) -> dict[str, tuple[Any, BaseException | None, float]]:
-        """The same for functions of several plugins, by their ids: all run at the same time."""
+        """The same for functions of several plugins, by their ids: all run at the same time.
+
+        With `in_a_hurry`, a plugin of which an earlier call of this stage hangs has a second at most.
+        """
         started: dict[str, Call | NotStarted] = {}
         for plugin_id, function in functions.items():
             try:
-                started[plugin_id] = self._executors[plugin_id].start(function, budget, stage, convert)
+                executor = self._executors[plugin_id]
+                started[plugin_id] = executor.start(function, budget, stage, convert, in_a_hurry=in_a_hurry)
             except NotStarted as error:
                 started[plugin_id] = error
         return {plugin_id: _outcome(call) for plugin_id, call in started.items()}
+
+    def hangs(self, plugin_id: str) -> bool:
+        """Whether a call of this plugin that ran out of time has not come back yet."""
+        return self._executors[plugin_id].hangs
 
     def drain(self, budget: float) -> None:
         """Wait for what runs in the background, at most `budget` seconds in all."""
@@ -235,13 +246,15 @@ class HookRunner:
     ) -> _Handle | None:
         budget = min(self.budget_of(hook, plugin_id), at_most if (at_most := _at_most.get()) is not None else math.inf)
         try:
-            call = executor.start(function, budget, hook, functools.partial(_read, self._readers.get(hook)))
+            read = functools.partial(_read, self._readers.get(hook))
+            waited_for = not getattr(hookspecs, hook).memslot_in_background
+            call = executor.start(function, budget, hook, read, in_a_hurry=waited_for)
         except NotStarted as error:
             if (ended := _ended.get()) is not None:
                 ended(plugin_id, False)
             self._report(plugin_id, hook, str(error), None)
             return None
-        return _Handle(plugin_id, hook, call, budget, _ended.get())
+        return _Handle(plugin_id, hook, call, _ended.get())
 
     def _enqueue(self, plugin_id: str, executor: PluginExecutor, hook: str, function: Callable[[], Any]) -> None:
         if self._is_closed:
@@ -265,10 +278,8 @@ class HookRunner:
         try:
             value = call.result()
             return None if value is None else Answer(plugin_id, value)
-        except UnusableResult as error:
-            self._report(plugin_id, hook, str(error), call.duration_ms)
-        except OutOfTime:
-            self._report(plugin_id, hook, f"did not finish within {handle.budget:g} s", call.duration_ms)
+        except (UnusableResult, OutOfTime) as error:
+            self._report(plugin_id, hook, describe_failure(error), call.duration_ms)
         except HookError:
             raise
         except BaseException as error:
@@ -293,6 +304,11 @@ class HookRunner:
         event = self.diagnostics.add(plugin_id, hook, message, duration_ms=duration_ms)
         if self.strict:
             raise HookError(str(event)) from cause
+
+
+def describe_failure(error: BaseException) -> str:
+    """Why a call failed: in the host's words if it was stopped or refused, else as its error says."""
+    return str(error) if isinstance(error, OutOfTime | NotStarted | UnusableResult) else describe_error(error)
 
 
 def _outcome(call: Call | NotStarted) -> tuple[Any, BaseException | None, float]:

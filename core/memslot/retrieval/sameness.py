@@ -18,6 +18,7 @@ _NO = re.compile(
     r"|n['’]t\b|[不没沒无無未别別]|ない|ません|안 |않|못"
 )
 _BEGINNING = re.compile(r"\b[a-z]{3}(?=[a-z])")
+_FENCED = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*\n(.*?)(?:^[ \t]*(?:```|~~~)|\Z)", re.DOTALL | re.MULTILINE)
 _NUMBER = re.compile(r"\d+")
 SAME_MEANING = 0.84
 """The cosine from which words that one text adds to another's do not change what it says."""
@@ -39,11 +40,14 @@ def same_words(one: str, other: str) -> bool:
 
 
 def says(text: str, other: str) -> bool:
-    """Whether a text says all that another one does: each of its list items, paragraphs or lines."""
+    """Whether a text says all that another one does: each of its list items, paragraphs or lines, and its code."""
     if folded(other) == folded(text):
         return True
-    statements, said = _statements(text), _statements(other)
-    return bool(said) and all(any(_says(line, statement) for line in statements) for statement in said)
+    said = _statements(other)
+    # The whole text first: most texts have nothing to do with each other, and their lines need not be compared.
+    if not said or not all(_is_near(text, statement) for statement in said) or not _code(other) <= _code(text):
+        return False
+    return all(any(_says(line, statement) for line in _statements(text)) for statement in said)
 
 
 def may_mean_same(text: str, other: str) -> bool:
@@ -103,6 +107,12 @@ def _contains(words: Sequence[str], part: Sequence[str]) -> bool:
 @lru_cache(maxsize=4096)
 def _statements(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(blocks_of(text))) or ((text,) if text.strip() else ())
+
+
+@lru_cache(maxsize=4096)
+def _code(text: str) -> frozenset[str]:
+    """The lines of fenced code, which are no statements."""
+    return frozenset(line.strip() for block in _FENCED.findall(text) for line in block.split("\n")) - {""}
 
 
 @lru_cache(maxsize=4096)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from memslot import Host, MemslotError, one_line, print_json, print_table, say_done, say_warning
+from memslot import CanKeepFiles, Host, MemslotError, one_line, print_json, print_table, say_done, say_warning
 
 if TYPE_CHECKING:
     from memslot_importers.memories.note_import import NotesImport
@@ -41,7 +41,8 @@ def _command(name: str) -> click.Command:
         home = path or Path(os.environ.get(program.variable) or program.home).expanduser()
         if host.memory is None:
             raise MemslotError(host.memory_problem or "there is no memory")
-        done = import_notes(name, home.absolute(), host.memory, dry_run=dry_run)
+        found = host.memories.first(CanKeepFiles)
+        done = import_notes(name, home.absolute(), found[1] if found else None, dry_run=dry_run)
         if as_json:
             print_json(done.to_json())
         else:

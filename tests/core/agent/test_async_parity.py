@@ -57,9 +57,9 @@ def register_tools():
     return [Tool("echo", "Says it again.", {{}}, echo), Tool("quiet", "Not here.", {{}}, echo, chat_types=("direct",))]
 """
 KINDS = {
-    "def": {"define": "def", "pause": "time.sleep(0.005)", "long_pause": "time.sleep(3)"},
-    "async def": {"define": "async def", "pause": "await asyncio.sleep(0.005)", "long_pause": "await asyncio.sleep(3)"},
-    "async def that blocks": {"define": "async def", "pause": "time.sleep(0.005)", "long_pause": "time.sleep(3)"},
+    "def": {"define": "def", "pause": "time.sleep(0.005)", "long_pause": "time.sleep(4)"},
+    "async def": {"define": "async def", "pause": "await asyncio.sleep(0.005)", "long_pause": "await asyncio.sleep(4)"},
+    "async def that blocks": {"define": "async def", "pause": "time.sleep(0.005)", "long_pause": "time.sleep(4)"},
 }
 
 Step = tuple[Any, ...]
@@ -94,7 +94,7 @@ SCENARIOS: dict[str, list[Step]] = {
     ],
     "recall that fails": [("run", "break", {"session": "s1"}, [("tool", "echo", {"word": "hi"})])],
     "recall that takes too long": [
-        ("run", "slow", {"session": "s1"}, [("tool", "echo", {"word": "hi"})]),
+        ("run", "slow", {"session": "s1", "recall_seconds": 2.0}, [("tool", "echo", {"word": "hi"})]),
         ("run", "hello", {"session": "s1"}, []),
     ],
     "several runs of two conversations": [
@@ -168,9 +168,9 @@ PLAYERS: dict[str, Callable[[Any, list[Step]], list[Any]]] = {
 }
 
 
-def write_both(bench: Any, kind: str, *, timeout_ms: int = 60_000) -> None:
+def write_both(bench: Any, kind: str) -> None:
     for way in PLAYERS:
-        bench.write(way, HOOKS.format(**KINDS[kind]), timeout_ms=timeout_ms, provides={"tools": ["echo", "quiet"]})
+        bench.write(way, HOOKS.format(**KINDS[kind]), timeout_ms=60_000, provides={"tools": ["echo", "quiet"]})
 
 
 def in_order(heard: list[Any]) -> tuple[list[Any], list[Any]]:
@@ -185,8 +185,10 @@ def complaints(host: Any) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
 @pytest.mark.parametrize("name", sorted(SCENARIOS))
-def test_both_ways_have_the_same_outcome(bench, name: str, kind: str) -> None:
-    write_both(bench, kind, timeout_ms=1000 if "too long" in name else 60_000)
+def test_both_ways_have_the_same_outcome(bench, monkeypatch: pytest.MonkeyPatch, name: str, kind: str) -> None:
+    # On a busy machine, only the recall that is meant to may run out of time.
+    monkeypatch.setattr("memslot.plugins.executor._SECOND_CHANCE", 60.0)
+    write_both(bench, kind)
     outcomes = {}
     for way, player in PLAYERS.items():
         host = bench.load(MEMSLOT_LOAD_PLUGINS=way)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 from memslot import (
     AgentStart,
@@ -279,6 +282,35 @@ class TestFiveMemoriesOfWhichThreeAreBroken:
         assert "not text" in said["lies"]
         assert set(said) == {"hangs", "raises", "lies"}
 
+    def test_the_next_runs_and_searches_do_not_wait_as_long_again(
+        self, host: Host, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("memslot.plugins.executor._SECOND_CHANCE", 0.05)
+        for _ in range(2):
+            assert TEA in host.run("What does Ana drink?").context
+            assert len(host.memories.search("tea", seconds=0.3).hits) == 2
+        said = [event.message for event in host.diagnostics if event.plugin == "hangs"]
+        assert said == [f"did not finish within {seconds} s" for seconds in (0.3, 0.3, 0.05, 0.05)]
+        problem = host.memories.search("tea", seconds=60).problems["hangs"]
+        assert problem == "was not called: earlier calls of this plugin never returned"
+
+    def test_closing_does_not_wait_for_one_that_hangs_already(
+        self, open_stack: Open, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        class Stuck(Hanging):
+            def close(self) -> None:
+                self.released.wait(60)
+
+        monkeypatch.setattr("memslot.memory.stack.HANGING_CLOSE_SECONDS", 0.05)
+        shelf = Shelf(TEA)
+        host = open_stack(stuck=Stuck(), shelf=shelf)
+        host.memories.search("tea", seconds=0.2)
+        host.close()
+        assert shelf.is_closed
+        assert [event.message for event in host.diagnostics if event.stage == "close"] == [
+            "did not finish within 0.05 s"
+        ]
+
     def test_a_caller_in_a_hurry_waits_less(self, open_stack: Open) -> None:
         host = open_stack(fine=Shelf(TEA), hangs=Hanging(), patience={"hangs": 60_000})
         assert TEA in host.run("What does Ana drink?", recall_seconds=0.2).context
@@ -298,6 +330,120 @@ def test_a_score_that_is_none_costs_the_memory_its_part(open_stack: Open, score:
     outcome = open_stack(a=Shelf("one", score=score), b=Shelf("two")).memories.search("tea")
     assert [each.memory_id for each in outcome.hits] == ["b"]
     assert "score" in outcome.problems["a"]
+
+
+HIT = MemoryHit("a.md", 0.5, "one")
+WRONG_OUTCOMES = {
+    "mode": MemorySearchOutcome([HIT], mode=7),  # type: ignore[arg-type]
+    "warning": MemorySearchOutcome([HIT], mode="words", warning=["late"]),  # type: ignore[arg-type]
+    "explanation": MemorySearchOutcome([HIT], mode="words", explanation="by words"),  # type: ignore[arg-type]
+    "dropped": MemorySearchOutcome([HIT], mode="words", explanation={"dropped": [7]}),
+    "source": MemorySearchOutcome([replace(HIT, source=None)], mode="words"),  # type: ignore[arg-type]
+    "start_line": MemorySearchOutcome([replace(HIT, start_line="1")], mode="words"),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("name", WRONG_OUTCOMES)
+def test_a_field_of_another_type_costs_the_memory_its_part(open_stack: Open, name: str) -> None:
+    class Odd(Shelf):
+        def search(self, query: str, *, max_results: int | None = None) -> MemorySearchOutcome:
+            return WRONG_OUTCOMES[name]
+
+    outcome = open_stack(odd=Odd(), shelf=Shelf("two")).memories.search("tea")
+    assert [each.memory_id for each in outcome.hits] == ["shelf"]
+    assert name in outcome.problems["odd"]
+
+
+def test_what_a_memory_explains_can_be_printed_as_json(open_stack: Open) -> None:
+    endless: dict[Any, Any] = {("a", 1): 2}
+    endless["again"] = [endless]
+
+    class Deep(Shelf):
+        def search(self, query: str, *, max_results: int | None = None) -> MemorySearchOutcome:
+            return MemorySearchOutcome([replace(HIT, explanation=endless)], mode="words", explanation=endless)
+
+        def status(self) -> MemoryStatus:
+            return MemoryStatus("deep", details=endless)
+
+    host = open_stack(deep=Deep())
+    outcome = host.memories.search("tea").outcomes["deep"]
+    for explanation in (outcome.explanation, outcome.hits[0].explanation, host.memories.statuses()["deep"].details):
+        assert explanation is not None
+        assert explanation["('a', 1)"] == 2
+        json.dumps(explanation)
+
+
+def test_numbers_and_truths_of_numpy_are_taken(open_stack: Open) -> None:
+    half: Any = numpy.float32(0.5)
+    three: Any = numpy.int64(3)
+    yes: Any = numpy.bool_(True)
+
+    class Array(Shelf):
+        def search(self, query: str, *, max_results: int | None = None) -> Any:
+            hit = replace(HIT, score=half, start_line=three, end_line=three)
+            return MemorySearchOutcome([hit], mode="words", weak=yes)
+
+        def status(self) -> Any:
+            return MemoryStatus("array", counts={"rows": three})
+
+    host = open_stack(array=Array())
+    outcome = host.memories.search("tea")
+    assert json.loads(json.dumps(outcome.hits[0].hit.to_json()))["startLine"] == 3
+    assert outcome.weak is True
+    assert json.dumps(dict(host.memories.statuses()["array"].counts)) == '{"rows": 3}'
+
+
+def test_secrets_of_any_memory_are_redacted_in_results_and_before_a_prompt(open_stack: Open) -> None:
+    host = open_stack(leaky=Shelf("the token is ghp_0123456789abcdefghijABCDEFGHIJ012345"), shelf=Shelf(TEA))
+    (text,) = [snippet for memory, snippet in found(host) if memory == "leaky"]
+    assert text == "the token is [redacted]"
+    outcome = host.memories.search("tea").outcomes["leaky"]
+    assert "ghp_" not in str(outcome)
+    assert "ghp_" not in host.run("which token?").context
+
+
+def test_a_property_that_raises_costs_the_memory_its_part(open_stack: Open) -> None:
+    class Moody(Shelf):
+        moods = 0
+
+        @property
+        def remember(self) -> Any:
+            raise RuntimeError("not today")
+
+        def __getattribute__(self, name: str) -> Any:
+            if name in ("search", "status", "close") and object.__getattribute__(self, "moods"):
+                raise RuntimeError("not today")
+            return object.__getattribute__(self, name)
+
+    moody, shelf = Moody("one"), Shelf(TEA)
+    host = open_stack(moody=moody, shelf=shelf)
+    moody.moods = 1
+    outcome = host.memories.search("tea")
+    assert [each.memory_id for each in outcome.hits] == ["shelf"]
+    assert outcome.problems == {"moody": "RuntimeError: not today"}
+    assert host.memories.statuses()["moody"].problems == ("its status cannot be had: RuntimeError: not today",)
+    with pytest.raises(MemslotError):
+        host.memories.remember(TEA)
+    host.close()
+    assert shelf.is_closed
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        MemoryStatus("odd", counts={"texts": "many"}),  # type: ignore[dict-item]
+        MemoryStatus("odd", problems=[7]),  # type: ignore[list-item]
+        MemoryStatus(None),  # type: ignore[arg-type]
+    ],
+)
+def test_a_status_that_cannot_be_shown_is_a_problem(open_stack: Open, status: MemoryStatus) -> None:
+    class Odd(Shelf):
+        def status(self) -> MemoryStatus:
+            return status
+
+    statuses = open_stack(odd=Odd(), shelf=Shelf()).memories.statuses()
+    assert "its status cannot be had: returned a MemoryStatus whose" in statuses["odd"].problems[0]
+    assert statuses["shelf"].is_healthy
 
 
 class TestWriting:

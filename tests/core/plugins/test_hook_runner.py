@@ -196,13 +196,48 @@ def test_hanging_plugin_is_left_after_its_budget_and_the_others_answer(
     assert bench.events == [("stuck", "before_agent_start", "did not finish within 0.2 s")]
 
 
-def test_plugin_that_never_comes_back_is_not_called_for_ever(bench: Bench, release: threading.Event) -> None:
-    bench.add("stuck", hang(release), timeout_ms=20)
+@pytest.mark.parametrize("make", [hang, async_block])
+def test_plugin_that_never_comes_back_is_not_called_for_ever(bench: Bench, release: threading.Event, make: Any) -> None:
+    bench.add("stuck", make(release), timeout_ms=20)
+    before = threading.active_count()
     for _ in range(8):
         bench.start()
     messages = [message for _, _, message in bench.events]
     assert messages.count("did not finish within 0.02 s") == 4
     assert messages.count("was not called: earlier calls of this plugin never returned") == 4
+    assert threading.active_count() - before < 8  # four that hang, and what is about to end
+
+
+@pytest.mark.parametrize("make", [hang, async_block])
+def test_while_a_call_hangs_the_next_run_does_not_wait_as_long_again(
+    bench: Bench, release: threading.Event, monkeypatch: pytest.MonkeyPatch, make: Any
+) -> None:
+    monkeypatch.setattr("memslot.plugins.executor._SECOND_CHANCE", 0.05)
+    bench.add("stuck", make(release), timeout_ms=500)
+    bench.add("ok", good("fine"))
+    for _ in range(3):
+        assert bench.start() == [("ok", "fine")]
+    assert [message for _, _, message in bench.events] == [
+        "did not finish within 0.5 s",
+        "did not finish within 0.05 s",
+        "did not finish within 0.05 s",
+    ]
+
+
+def test_only_calls_that_somebody_waits_for_are_cut(
+    bench: Bench, release: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memslot.plugins.executor._SECOND_CHANCE", 0.0)
+
+    def slow() -> str:
+        time.sleep(0.02)
+        return "kept"
+
+    executor = PluginExecutor("stuck")
+    with pytest.raises(OutOfTime):
+        executor.start(release.wait, 0.01, "agent_end").result()
+    assert executor.start(slow, 30, "agent_end").result() == "kept"
+    assert executor.start(slow, 30, "search", in_a_hurry=True).result() == "kept"
 
 
 def test_plugin_is_called_again_once_its_late_calls_have_come_back(bench: Bench) -> None:
@@ -222,7 +257,10 @@ def test_plugin_is_called_again_once_its_late_calls_have_come_back(bench: Bench)
     assert answer == [("slow", "back")]
 
 
-def test_async_plugin_works_again_after_it_blocked_its_own_loop(bench: Bench, release: threading.Event) -> None:
+def test_async_plugin_works_again_after_it_blocked_its_own_loop(
+    bench: Bench, release: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memslot.plugins.executor._SECOND_CHANCE", 60.0)  # for a busy machine
     blocks = [True, False]
 
     async def before_agent_start() -> AgentStart:

@@ -112,3 +112,11 @@ def test_a_cosine_counts_only_where_the_words_do_not_object() -> None:
 )
 def test_another_day_number_or_a_never_is_another_statement(text: str, other: str) -> None:
     assert not may_mean_same(text, other)
+
+
+def test_code_is_part_of_what_a_text_says() -> None:
+    prose = "Run the migration with care."
+    with_code = f"{prose}\n```sh\nmake migrate\n```"
+    assert says(with_code, prose)
+    assert not says(prose, with_code)
+    assert says(f"{with_code}\n~~~\n  make test\n~~~", with_code)

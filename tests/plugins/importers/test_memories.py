@@ -142,7 +142,15 @@ class TestImport:
         memslot.write_config({"plugins": {"load": memslot.load, "slots": {"memory": "shelf"}}})
         done = memslot("import", program, str(homes[program]))
         assert done.returncode == 1
-        assert "the memory in the slot keeps none" in done.stderr
+        assert "no memory in the slot keeps any" in done.stderr
+
+    def test_the_first_that_keeps_files_gets_them_whoever_owns_the_slot(
+        self, program: str, memslot: Any, homes: Homes, workspace: Path
+    ) -> None:
+        memslot.add_plugin("shelf")
+        memslot.write_config({"plugins": {"load": memslot.load, "slots": {"memory": ["shelf", "memory-core"]}}})
+        assert memslot.json("import", program, str(homes[program]))["counts"] == {"new": len(EXPECTED[program])}
+        assert notes(workspace)
 
 
 class TestHome:

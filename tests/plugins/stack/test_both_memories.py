@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import sys
+import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from memslot import CanKeepFiles, Host, MemoryWritten, MemslotError, Session, count_tokens, hookimpl
+from memslot import (
+    CanKeepFiles,
+    Host,
+    MemorySearchOutcome,
+    MemoryStatus,
+    MemoryWritten,
+    MemslotError,
+    Session,
+    count_tokens,
+    hookimpl,
+)
 from memslot.testing import HostOpener, InlinePlugin
 
 BOTH = ["memory-core", "memory-lancedb"]
@@ -229,6 +242,44 @@ class TestWhatStandsOnTheMemories:
         host = open_both(slot="memory-lancedb", strict=False)
         with pytest.raises(MemslotError, match="memory-lancedb keeps none"):
             MemoryStore(host)
+
+    def test_what_hermes_notes_goes_to_the_first_that_can_and_others_hear_of_it(
+        self, open_both: Open, workspace: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        base = types.ModuleType("agent.memory_provider")
+        base.MemoryProvider = object  # type: ignore[attr-defined]
+        for name, module in {"agent": types.ModuleType("agent"), "agent.memory_provider": base}.items():
+            monkeypatch.setitem(sys.modules, name, module)
+        monkeypatch.delitem(sys.modules, "memslot_adapters.hermes.provider", raising=False)
+        heard: list[MemoryWritten] = []
+
+        class Reader:
+            """A memory that cannot remember, and owns the slot."""
+
+            def search(self, query: str, *, max_results: int | None = None) -> MemorySearchOutcome:
+                return MemorySearchOutcome([], mode="words")
+
+            def status(self) -> MemoryStatus:
+                return MemoryStatus("reader")
+
+            def close(self) -> None: ...
+
+            @hookimpl
+            def register_memory(self) -> Any:
+                return self
+
+            @hookimpl
+            def memory_written(self, written: MemoryWritten) -> None:
+                heard.append(written)
+
+        host = open_both(InlinePlugin(Reader(), "reader", "memory"), slot=["reader", "memory-core"], strict=False)
+        provider = importlib.import_module("memslot_adapters.hermes.provider").MemslotProvider(host)
+        monkeypatch.delitem(sys.modules, "memslot_adapters.hermes.provider")
+        provider.initialize("talk")
+        provider.on_memory_write("add", "user", "Prefers quince jam.")
+        host.close()
+        (written,) = heard
+        assert (written.memory_id, written.text) == ("memory-core", "About the user: Prefers quince jam.")
 
     def test_claudes_memory_tool_writes_notes_and_others_hear_of_it(self, tmp_path: Path, workspace: Path) -> None:
         config = {

@@ -148,12 +148,11 @@ class MemslotProvider(MemoryProvider):  # type: ignore[misc]
         self, action: str, target: str, content: str, metadata: Mapping[str, Any] | None = None
     ) -> None:
         """Remember what Hermes' own memory tool wrote. What it removes stays here."""
-        memory = self.host.memory
         if action not in ("add", "replace") or not content.strip() or not self._captures:
             return
-        if self._place.is_private and isinstance(memory, CanRemember):
+        if self._place.is_private and self.host.memories.first(CanRemember) is not None:
             about = "About the user: " if target == "user" else ""
-            memory.remember(f"{about}{content}", session=self._place)
+            self.host.memories.remember(f"{about}{content}", session=self._place)
 
     def backup_paths(self) -> list[str]:
         """The notes and transcripts, for `hermes backup`."""

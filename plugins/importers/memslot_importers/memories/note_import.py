@@ -107,7 +107,7 @@ def import_notes(name: str, home: Path, memory: Memory | CanKeepFiles | None, *,
     """
     program = PROGRAMS[name]
     if not isinstance(memory, CanKeepFiles):
-        raise MemslotError(f"{program.title}'s notes become note files, and the memory in the slot keeps none")
+        raise MemslotError(f"{program.title}'s notes become note files, and no memory in the slot keeps any")
     files = memory.files()
     root = files.root.expanduser().absolute()
     done = NotesImport(name, home, root, dry_run)

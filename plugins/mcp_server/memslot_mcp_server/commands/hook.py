@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import sys
@@ -10,12 +11,14 @@ from collections.abc import Callable
 from typing import Any
 
 import click
-from memslot import CanRefresh, Host, PluginContext
+from memslot import CanRefresh, Host, PluginContext, SingleFlight
 
 from memslot_mcp_server import hook_client
 from memslot_mcp_server.commands.install import make_hook_install_command
 from memslot_mcp_server.hooks.payload import Payload, PayloadError, read_payload
 
+_REFRESH_SECONDS = 600.0
+"""Enough for the first index of many notes; a memory that hangs must not leave a process behind for each turn."""
 CLIENT_NAMES = {
     "claude-code": "Claude Code",
     "codex": "Codex",
@@ -122,7 +125,8 @@ def _take(host: Host, event: str, payload: Payload) -> None:
     handle(event, host, payload)
     for _, memory in host.memories:
         if isinstance(memory, CanRefresh):
-            _quietly(memory.refresh)
+            flight: SingleFlight[None] = SingleFlight("a refresh")
+            _quietly(functools.partial(flight.call, _REFRESH_SECONDS, memory.refresh))
     host.close()
 
 
