@@ -46,7 +46,7 @@ class GeminiProvider(RemoteProvider):
         answer = self._api.post(
             f"{self._url}:batchEmbedContents", {"requests": requests}, seconds=self.batch_seconds, room=room
         )
-        return [self._vector(row) for row in read_list(self.service, answer, "embeddings", len(texts))]
+        return [self._vector(row) for row in read_list(self.service, answer, len(texts))]
 
     def _request(self, text: str, task: str) -> dict[str, Any]:
         request = {"model": f"models/{self.model}", "content": {"parts": [{"text": text}]}, "taskType": task}
