@@ -153,6 +153,7 @@ if TYPE_CHECKING:
     from memslot.storage.lock import file_lock as file_lock
     from memslot.storage.lock import note_lock as note_lock
     from memslot.text import clean_lines as clean_lines
+    from memslot.text import encodable as encodable
     from memslot.text import one_line as one_line
     from memslot.threads import SingleFlight as SingleFlight
     from memslot.threads import StillRunningError as StillRunningError
@@ -267,7 +268,7 @@ _HOMES = {
     "storage.atomic": ["FileStamp", "atomic_file", "file_stamp", "write_file"],
     "storage.folder": ["make_private_dir"],
     "storage.lock": ["file_lock", "note_lock"],
-    "text": ["clean_lines", "one_line"],
+    "text": ["clean_lines", "encodable", "one_line"],
     "threads": ["SingleFlight", "StillRunningError"],
     "tools": ["Tool", "ToolCall", "ToolResult"],
 }

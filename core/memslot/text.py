@@ -16,6 +16,15 @@ def clean_lines(text: str) -> str:
     return "\n".join("".join(c if c.isprintable() else " " for c in line) for line in text.splitlines())
 
 
+def encodable(text: str) -> str:
+    """Replace lone surrogates, which can't be encoded as UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
 def json_text(data: Any, encoding: str | None) -> str:
     """Format a JSON document for a stream; characters it can't encode, control and invisible ones are escaped."""
     import json

@@ -131,6 +131,7 @@ PUBLIC = [
     "edit_json",
     "unset_json",
     "embed_in_batches",
+    "encodable",
     "fence",
     "file_lock",
     "file_stamp",

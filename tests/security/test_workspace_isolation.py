@@ -188,27 +188,6 @@ def index_of_closed(home: Path) -> Path:
     return file
 
 
-def test_an_index_is_taken_over_by_the_workspace_that_it_was_built_from(load: Load, home: Path, tmp_path: Path) -> None:
-    workspace = project(tmp_path / "a", "osprey")
-    before = load(workspace)
-    sync(before)
-    before.close()
-    named = index_of_closed(home)
-    older = home / "memory" / "main.sqlite"
-    named.rename(older)
-    forget_workspace(older)
-    stranger = load(project(tmp_path / "b", "walrus"))
-    sync(stranger)
-    assert older.exists(), "nothing of it is this workspace's"
-    assert "osprey" not in found(stranger)
-    after = load(workspace)
-    sync(after)
-    assert not older.exists()
-    assert named.exists()
-    assert "osprey" in found(after)
-    assert rows(named, "SELECT value FROM facts WHERE name = 'last_generation'") == [("2",)], "it is the old file"
-
-
 # Conversations
 
 SESSIONS = {"sources": ["memory", "sessions"], "experimental": {"sessionMemory": True}}

@@ -37,14 +37,12 @@ def parse_cli_value(text: str) -> Any:
         return text
 
 
-def get_value(tree: Any, key: str, default: Any = MISSING) -> Any:
-    """Return the value at a dotted key. Raises ConfigError if it is unset and there is no default."""
+def get_value(tree: Any, key: str) -> Any:
+    """Return the value at a dotted key. Raises ConfigError if it is unset."""
     path = parse_key(key)
     found = lookup(tree, path)
     if found is not MISSING:
         return found
-    if default is not MISSING:
-        return default
     guess = _nearest_key(tree, path)
     hint = f"did you mean {guess}?" if guess else "`memslot config schema` lists all keys."
     raise ConfigError(f"{key} is not set; {hint}")

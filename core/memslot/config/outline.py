@@ -34,7 +34,6 @@ class Entry(NamedTuple):
 
     key: str | None
     start: int
-    key_end: int
     value: Node
     comma: int | None
 
@@ -130,7 +129,7 @@ def _container(text: str, start: int, kind: Literal["object", "array"], closing:
     entries = []
     position = skip_blank(text, start + 1)
     while text[position] != closing:
-        entry_start, key, key_end = position, None, position
+        entry_start, key = position, None
         if kind == "object":
             key_end = _scalar_end(text, position)
             key = _decoded_key(text[position:key_end])
@@ -142,7 +141,7 @@ def _container(text: str, start: int, kind: Literal["object", "array"], closing:
         if text[position] == ",":
             comma = position
             position = skip_blank(text, position + 1)
-        entries.append(Entry(key, entry_start, key_end, value, comma))
+        entries.append(Entry(key, entry_start, value, comma))
     return Node(start, position + 1, kind, tuple(entries))
 
 

@@ -19,6 +19,7 @@ from memslot.embeddings.retries import RetryPolicy
 from memslot.embeddings.vectors import is_zero
 from memslot.embeddings.workers import run_jobs
 from memslot.errors import EmbeddingCancelledError
+from memslot.text import encodable
 
 if TYPE_CHECKING:
     from memslot.embeddings.query_rows import QueryRows
@@ -229,12 +230,4 @@ def sendable_texts(texts: Iterable[Any]) -> list[str]:
     for text in listed:
         if not isinstance(text, str):
             raise TypeError(f"expected str, got {type(text).__name__}")
-    return [_sendable(text) for text in listed]
-
-
-def _sendable(text: str) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
+    return [encodable(text) for text in listed]

@@ -189,7 +189,7 @@ class PluginExecutor:
             return self._loop
 
     def _retire(self, loop: asyncio.AbstractEventLoop) -> threading.Thread | None:
-        """Give the next coroutine a new loop; return the thread of this one, which ends once it is no longer blocked."""
+        """Give the next coroutine a new loop; return the thread of this one, which ends once unblocked."""
         with self._lock:
             thread = self._loop_thread if self._loop is loop else None
             if self._loop is loop:

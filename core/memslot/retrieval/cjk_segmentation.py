@@ -157,8 +157,9 @@ def _take_other_forms(span: QuerySpan, shares: dict[str, float], found: Mapping[
 def _coincidences(span: QuerySpan, found: Mapping[str, int]) -> Iterator[str]:
     """Bigrams a katakana word shares with other words: リー and マン of リーマン, where ーマ doesn't occur."""
     for is_katakana, word in groupby(span.letters, lambda letter: "\u30a1" <= letter[0] <= "\u30ff"):
-        if is_katakana:
-            yield from _coincidences_in(list(word), found)
+        letters = list(word)
+        if is_katakana and len(letters) > 1:
+            yield from _coincidences_in(letters, found)
 
 
 def _coincidences_in(word: Sequence[str], found: Mapping[str, int]) -> Iterator[str]:

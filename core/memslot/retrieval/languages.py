@@ -290,10 +290,10 @@ _MAX_CACHED = 100_000
 _lock = threading.Lock()
 
 
-def stem_words(algorithm: str, words: list[str]) -> list[str]:
-    """Stem many words with one of Snowball's stemmers."""
+def stem_words(words: list[str]) -> list[str]:
+    """Stem many words as English."""
     with _lock:
-        return list(_stemmer(algorithm).stemWords(words))
+        return list(_stemmer("english").stemWords(words))
 
 
 def _stemmed(algorithm: str, word: str) -> str:

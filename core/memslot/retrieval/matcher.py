@@ -20,17 +20,15 @@ _MIN_SHARE = 0.15
 class WeightedTerm:
     """A query term with its weight when lines are compared.
 
-    `is_known`: it is in the index. `is_pair`: letters of an unspaced run, which may be a word or straddle two; `share`
-    is the probability of a word, which is how much their absence counts. `forms` are further stems that count as this
-    term: those in other languages, and compounds that contain it.
+    `is_pair`: letters of an unspaced run, which may be a word or straddle two; `share` is the probability of a word,
+    which is how much their absence counts. `forms` are further stems that count as this term: those in other languages,
+    and compounds that contain it.
     """
 
     stem: str
     word: str
     weight: float
-    rarity: float
     is_pair: bool = False
-    is_known: bool = True
     share: float = 1.0
     forms: tuple[str, ...] = ()
 

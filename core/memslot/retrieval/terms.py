@@ -57,7 +57,6 @@ class QueryTerms:
     terms: tuple[Term, ...] = ()
     compounds: tuple[Compound, ...] = ()
     spans: tuple[QuerySpan, ...] = ()
-    only_stop_words: bool = False
 
     @property
     def stems(self) -> tuple[str, ...]:
@@ -129,8 +128,7 @@ def query_terms(query: str, tokenizer: Tokenizer = UNICODE_TOKENIZER) -> QueryTe
         listed = word.plain in (latin if word.script == "latin" else OTHER)
         word.stop = listed and not (number and mixed_case and _is_proper(word.written))
     spans = query_spans(runs)
-    only_stop_words = bool(words or runs) and not spans and all(word.stop for word in words)
-    if only_stop_words:
+    if not spans and all(word.stop for word in words):
         for word in words:
             word.stop = False
         spans = [whole_span(run) for run in runs]
@@ -139,7 +137,7 @@ def query_terms(query: str, tokenizer: Tokenizer = UNICODE_TOKENIZER) -> QueryTe
             found.add_word(word)
     for span in spans:
         found.add_span(span)
-    return found.freeze(only_stop_words)
+    return found.freeze()
 
 
 def _is_proper(written: str) -> bool:
@@ -183,9 +181,9 @@ class _Builder:
         self.compounds.append(Compound(span.stems, instead))
         self.spans.append(span)
 
-    def freeze(self, only_stop_words: bool) -> QueryTerms:
+    def freeze(self) -> QueryTerms:
         terms = tuple(self.terms.values())[:MAX_TERMS]
-        return QueryTerms(terms, tuple(self.compounds), tuple(self.spans), only_stop_words)
+        return QueryTerms(terms, tuple(self.compounds), tuple(self.spans))
 
 
 def _read(query: str, tokenizer: Tokenizer) -> tuple[list[_Word], list[str]]:

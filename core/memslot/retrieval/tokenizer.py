@@ -74,7 +74,7 @@ STEMMING_TOKENIZER = StemmingTokenizer()
 def _english(words: list[str]) -> list[str]:
     from memslot.retrieval.languages import stem_words
 
-    return [stem if word.isascii() else word for word, stem in zip(words, stem_words("english", words), strict=True)]
+    return [stem if word.isascii() else word for word, stem in zip(words, stem_words(words), strict=True)]
 
 
 @cache

@@ -88,9 +88,9 @@ class Api:
         with self._open(method, url, seconds, sent) as reply:
             return read_json(self._service, reply.headers, reply.read(room))
 
-    def headers_of(self, method: str, url: str, *, seconds: float, **sent: Any) -> Mapping[str, str]:
-        """Send a request, return only the response headers."""
-        with self._open(method, url, seconds, sent) as reply:
+    def headers_of(self, url: str, *, seconds: float, **sent: Any) -> Mapping[str, str]:
+        """Post a request, return only the response headers."""
+        with self._open("POST", url, seconds, sent) as reply:
             return reply.headers
 
     def lines(self, url: str, *, seconds: float) -> Iterator[str]:

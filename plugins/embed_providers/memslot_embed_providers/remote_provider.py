@@ -6,7 +6,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from memslot import ProviderError, provider_key
+from memslot import ProviderError, encodable, provider_key
 
 from memslot_embed_providers.service import Service
 from memslot_embed_providers.vectors import Floats, wrong_count, zeros
@@ -76,7 +76,7 @@ class RemoteProvider:
         return self._embed(texts, query=False)
 
     def _embed(self, texts: Sequence[str], *, query: bool) -> list[Floats[float]]:
-        cleaned = [sendable(text) for text in texts]
+        cleaned = [encodable(text) for text in texts]
         # Servers reject blank texts, which have nothing to embed.
         full = [i for i, text in enumerate(cleaned) if text.strip()]
         found: dict[int, Floats[float]] = {}
@@ -98,12 +98,3 @@ class RemoteProvider:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.model} at {self.service.address}>"
-
-
-def sendable(text: str) -> str:
-    """The text as valid UTF-8: lone surrogates become replacement characters."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text

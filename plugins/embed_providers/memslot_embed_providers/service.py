@@ -61,11 +61,11 @@ def missing_key(options: ProviderOptions, names: tuple[str, ...]) -> str | None:
     return f"it needs a key: set {' or '.join(names)}, or memorySearch.remote.apiKey"
 
 
-def missing_package(module: str, extra: str) -> str | None:
-    """The message for a missing package, or None; imports nothing."""
-    if importlib.util.find_spec(module) is not None:
+def missing_package(extra: str) -> str | None:
+    """The message for a missing httpx2, or None; imports nothing."""
+    if importlib.util.find_spec("httpx2") is not None:
         return None
-    return f"the package {module} is not installed; get it with: {extra_install_command(extra)}"
+    return f"the package httpx2 is not installed; get it with: {extra_install_command(extra)}"
 
 
 def is_secret_header(name: str) -> bool:

@@ -49,11 +49,11 @@ def read_rows(service: Service, payload: Any, count: int) -> list[Floats[float]]
     return [read_vector(service, rows[i].get("embedding")) for i in range(count)]
 
 
-def read_list(service: Service, payload: Any, name: str, count: int) -> list[Any]:
-    """The list of this name in a response, checked for its length."""
-    values = payload.get(name) if isinstance(payload, dict) else None
+def read_list(service: Service, payload: Any, count: int) -> list[Any]:
+    """The embeddings in a response, as many as there were texts."""
+    values = payload.get("embeddings") if isinstance(payload, dict) else None
     if not isinstance(values, list):
-        raise ProviderError(f"{service} returned no {name}")
+        raise ProviderError(f"{service} returned no embeddings")
     if len(values) != count:
         raise wrong_count(service, len(values), count)
     return values

@@ -90,15 +90,12 @@ _shared = _SharedManagers()
 
 def location_of(ctx: PluginContext, settings: SearchSettings) -> MemoryLocation:
     """Paths of this agent's notes, transcripts and index."""
-    places, workspace, template = ctx.places, ctx.workspace, settings.store.path
-    earlier = None if template or places.is_own_workspace(workspace) else places.memory_dir / f"{ctx.agent_id}.sqlite"
     return MemoryLocation(
         ctx.agent_id,
-        workspace,
-        places.sessions_dir(ctx.agent_id),
-        places.index_file(ctx.agent_id, workspace, template),
+        ctx.workspace,
+        ctx.places.sessions_dir(ctx.agent_id),
+        ctx.places.index_file(ctx.agent_id, ctx.workspace, settings.store.path),
         has_unmarked=has_unmarked(ctx),
-        older_index=earlier,
     )
 
 

@@ -20,8 +20,6 @@ class MemoryLocation:
     index_file: Path
     has_unmarked: bool = False
     """Whether transcripts without a workspace belong to it."""
-    older_index: Path | None = None
-    """The index's path in earlier versions, without the workspace in its name."""
 
     @property
     def files(self) -> MemoryFiles:

@@ -46,7 +46,7 @@ class MemoryManager:
         self.location = location
         self.settings = settings
         vector = settings.store.vector
-        self._index = IndexFile(location.index_file, location.owner, older=self._adopt_older_index)
+        self._index = IndexFile(location.index_file, location.owner)
         self._embedder = EmbedderChoice(
             make_pipeline, enabled=vector.enabled, batch=batch_api(settings, location.index_file), parts=vector.parts
         )
@@ -124,13 +124,6 @@ class MemoryManager:
             return self._search_after_repair(find)
         except Exception as error:
             return failed_search(error)
-
-    def _adopt_older_index(self) -> None:
-        older = self.location.older_index
-        if older is not None:
-            from memslot_memory_core.index.owner import adopt_index
-
-            adopt_index(older, self.location.index_file, self.location.agent_id, self._sources.stamps)
 
     def _search_after_repair(self, find: Callable[..., MemorySearchOutcome]) -> MemorySearchOutcome:
         """Rebuild a damaged index from the notes and search once more."""

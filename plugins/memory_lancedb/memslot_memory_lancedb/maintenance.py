@@ -51,10 +51,8 @@ class Maintenance:
         self._thread: threading.Thread | None = None
         self._looked_at_writes = -LOOK_EVERY_WRITES
         self._not_before = 0.0
-        self.doing: str | None = None
-        """The current task, as a sentence."""
         self.reembedding: str | None = None
-        """The same, while the task prevents vector search."""
+        """A sentence, while memories are re-embedded: that prevents vector search."""
         self.problem: str | None = None
 
     def check_now(self, *, forgotten: bool = False) -> None:
@@ -102,7 +100,7 @@ class Maintenance:
         except Exception as error:
             self._fail(f"maintenance failed: {type(error).__name__}: {error}")
         finally:
-            self.doing = self.reembedding = None
+            self.reembedding = None
 
     def _fail(self, problem: str) -> None:
         self.problem = one_line(problem)
@@ -116,24 +114,20 @@ class Maintenance:
         if identity is not None and is_due(store, identity) and may_start_automatically(store, identity):
             self._report(0, 0)
             reembed(store, embedder, progress=self._report, cancelled=self._stop)
-            self.doing = self.reembedding = None
+            self.reembedding = None
         table = store.live()
         if table is None or self._stop.is_set():
             return
         if needs_stems(table):
-            self.doing = "indexing the words of memories from an older version"
             fill_stems(table, self._stop)
         if identity is not None and table.generation.identity == identity:
             self._backgrounds.get(identity, cancelled=self._stop)
         if identity is not None and table.generation.identity == identity and table.count(WAITING):
-            self.doing = "embedding memories that were stored while the embedder failed"
             embed_missing(store, embedder, cancelled=self._stop)
         self._remove_bytes(table)
         if not self._stop.is_set() and is_compaction_due(table, store.database):
-            self.doing = "compacting small files"
             compact(table, store.database, self._keep)
         if not self._stop.is_set() and is_index_due(table, store.database):
-            self.doing = "building the index"
             make_index(table, store.database)
             compact(table, store.database, self._keep)
 
@@ -141,12 +135,10 @@ class Maintenance:
         """Erase forgotten text: at once if configured, else when the history has expired."""
         database = self._store.database
         if self._purge_on_forget and was_forgotten(list_versions(table, database)):
-            self.doing = "erasing forgotten memories from disk"
             purge(self._store, self._stop)
         elif not self._stop.is_set() and is_expiry_due(table, database, self._keep):
-            self.doing = "removing expired versions"
             expire(table, database, self._keep)
 
     def _report(self, done: int, total: int) -> None:
         count = f" ({done} of {total})" if total else ""
-        self.doing = self.reembedding = f"re-embedding memories{count}; until then search uses keywords only"
+        self.reembedding = f"re-embedding memories{count}; until then search uses keywords only"

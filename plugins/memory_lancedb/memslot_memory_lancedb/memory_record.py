@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 
+from memslot import encodable
+
 Category = Literal["preference", "fact", "decision", "entity", "other"]
 CATEGORIES: tuple[Category, ...] = get_args(Category)
 Leg = Literal["words", "meaning"]
@@ -100,15 +102,6 @@ class SearchHit:
         }
 
 
-def sendable(text: str) -> str:
-    """A text that can be encoded as UTF-8: lone surrogates become replacement characters."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
-
-
 def is_id(value: str) -> bool:
     return _ID.fullmatch(value) is not None
 
@@ -124,7 +117,7 @@ def _checked_text(value: Any) -> str:
         raise ValueError("text must not be empty")
     if len(value) > MAX_CHARS:
         raise ValueError(f"text must have at most {MAX_CHARS} characters")
-    return sendable(value)
+    return encodable(value)
 
 
 def _checked_category(value: Any) -> Category:
@@ -143,7 +136,7 @@ def _checked_importance(value: Any) -> float:
 def _text(name: str, value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError(f"origin.{name} must be text")
-    return sendable(value)
+    return encodable(value)
 
 
 def _moment(name: str, value: Any) -> datetime:

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
-from memslot import MemslotError, redact, strip_recalled
+from memslot import MemslotError, encodable, redact, strip_recalled
 
 from memslot_memory_lancedb.capture.rules import detect_category
 from memslot_memory_lancedb.embedding.embedder import PATIENCE_SECONDS, Embedder
 from memslot_memory_lancedb.embedding.identity import Identity
 from memslot_memory_lancedb.errors import ConcurrentChangeError, StoreError
-from memslot_memory_lancedb.memory_record import MAX_CHARS, Category, MemoryRecord, Origin, SearchHit, sendable
+from memslot_memory_lancedb.memory_record import MAX_CHARS, Category, MemoryRecord, Origin, SearchHit
 from memslot_memory_lancedb.scores import DUPLICATE, score_of
 from memslot_memory_lancedb.store.store import MemoryStore
 
@@ -142,7 +142,7 @@ class MemoryWriter:
 
 def clean_text(text: str) -> str:
     """The text without recalled blocks and secrets; raises a StoreError if nothing is left."""
-    cleaned = redact(strip_recalled(sendable(text)).replace("\x00", "")).strip()
+    cleaned = redact(strip_recalled(encodable(text)).replace("\x00", "")).strip()
     if not cleaned:
         raise StoreError("there is no text to remember")
     if len(cleaned) > MAX_CHARS:

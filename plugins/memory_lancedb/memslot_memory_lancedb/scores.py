@@ -17,13 +17,3 @@ FLOOR = 0.3
 def score_of(distance: float) -> float:
     """The score of LanceDB's `_distance`, which rounding may make slightly negative."""
     return 1.0 / (1.0 + max(0.0, distance))
-
-
-def cosine_of(score: float) -> float:
-    """The cosine of unit vectors with this score."""
-    return 1.0 - (1.0 / score - 1.0) / 2.0
-
-
-def score_of_cosine(cosine: float) -> float:
-    """The score of unit vectors with this cosine."""
-    return score_of(2.0 - 2.0 * cosine)

@@ -120,7 +120,6 @@ def test_lists_take_dots_and_brackets() -> None:
     tree = {"agents": {"list": [{"id": "a"}, {"id": "b"}]}, "0": {"x": 1}}
     assert get_value(tree, "agents.list[1].id") == get_value(tree, "agents.list.1.id") == "b"
     assert get_value(tree, "0.x") == 1
-    assert get_value(tree, "agents.list[2].id", default=None) is None
     with pytest.raises(ConfigError, match="is not set"):
         get_value(tree, "agents.list[2].id")
 

@@ -9,7 +9,7 @@ from memslot.retrieval.evidence import gather_evidence
 from memslot.retrieval.matcher import Matcher, WeightedTerm
 from memslot.retrieval.snippets import GAP, Snippet, cut_around, make_snippet
 
-QUERY = Matcher([WeightedTerm("budget", "budget", 1.0, 1.0), WeightedTerm("maria", "maria", 1.0, 1.0)])
+QUERY = Matcher([WeightedTerm("budget", "budget", 1.0), WeightedTerm("maria", "maria", 1.0)])
 
 
 def _snippet(text: str, limit: int, matcher: Matcher = QUERY, first: int = 1) -> Snippet:
@@ -65,7 +65,7 @@ def test_a_long_line_is_cut_around_what_matches() -> None:
 
 
 def test_a_long_line_without_spaces_is_cut_around_what_matches() -> None:
-    matcher = Matcher([WeightedTerm("预算", "预算", 1.0, 1.0, is_pair=True)])
+    matcher = Matcher([WeightedTerm("预算", "预算", 1.0, is_pair=True)])
 
     assert "预算" in cut_around("字" * 300 + "预算" + "词" * 300, matcher, 60)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from memslot_memory_lancedb.memory import LanceMemory
 from memslot_memory_lancedb.memory_record import MemoryRecord
-from memslot_memory_lancedb.scores import DUPLICATE, FLOOR, SURE, cosine_of, score_of, score_of_cosine
+from memslot_memory_lancedb.scores import DUPLICATE, FLOOR, SURE, score_of
 
 DIMS = 64
 ROOT = Path(__file__).resolve().parents[3]
@@ -22,8 +23,7 @@ ROOT = Path(__file__).resolve().parents[3]
     ("score", "cosine"), [(0.95, 0.974), (0.9, 0.944), (0.7, 0.786), (0.5, 0.5), (0.3, -0.167), (1.0, 1.0), (0.2, -1.0)]
 )
 def test_a_score_stands_for_one_cosine(score: float, cosine: float) -> None:
-    assert cosine_of(score) == pytest.approx(cosine, abs=0.0006)
-    assert score_of_cosine(cosine) == pytest.approx(score, abs=0.001)
+    assert score_of(2 - 2 * cosine) == pytest.approx(score, abs=0.001)
 
 
 def test_the_thresholds_are_those_of_the_spec() -> None:
@@ -33,7 +33,9 @@ def test_the_thresholds_are_those_of_the_spec() -> None:
 def test_the_docs_say_what_each_threshold_means() -> None:
     page = (ROOT / "docs" / "memory-lancedb.md").read_text(encoding="utf-8")
     for score in (DUPLICATE, SURE, 0.7, 0.5, FLOOR):
-        assert f"| {score:g} | {cosine_of(score):.3f} |" in page
+        cosine = re.search(rf"\| {score:g} \| (-?[\d.]+) \|", page)
+        assert cosine is not None
+        assert score_of(2 - 2 * float(cosine[1])) == pytest.approx(score, abs=0.001)
 
 
 def test_a_distance_that_rounding_made_negative_is_no_score_above_one() -> None:
@@ -68,6 +70,5 @@ def test_scores_agree_with_numpy(rows: numpy.ndarray, make_memory: Callable[...,
     for each, distance in found:
         score = score_of(distance)
         assert score == pytest.approx(1 / (1 + exact[each.id]), abs=1e-5)
-        assert cosine_of(score) == pytest.approx(1 - exact[each.id] / 2, abs=1e-4)
     scores = [score_of(distance) for _, distance in found]
     assert scores == sorted(scores, reverse=True)

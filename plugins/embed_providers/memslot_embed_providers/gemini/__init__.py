@@ -15,7 +15,7 @@ def register_embedding_providers(ctx: PluginContext) -> list[EmbeddingProviderSp
 
 
 def missing(options: ProviderOptions) -> str | None:
-    return missing_package("httpx2", "gemini") or missing_key(options, KEY_NAMES)
+    return missing_package("gemini") or missing_key(options, KEY_NAMES)
 
 
 def create(options: ProviderOptions) -> EmbeddingProvider:

@@ -44,7 +44,6 @@ def upload(api: Api, service: Service, lines: Iterable[Mapping[str, Any]]) -> st
     with write_requests(service, lines, max_bytes=MAX_FILE_BYTES) as file:
         size = os.fstat(file.fileno()).st_size
         begun = api.headers_of(
-            "POST",
             _beside(service, "upload", "files"),
             seconds=CALL_SECONDS,
             json={"file": {"displayName": "memslot"}},

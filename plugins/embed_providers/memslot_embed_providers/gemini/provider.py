@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from memslot import ProviderError, ProviderOptions
+from memslot import ProviderError, ProviderOptions, encodable
 
 from memslot_embed_providers.gemini import batches
-from memslot_embed_providers.remote_provider import RemoteProvider, sendable
+from memslot_embed_providers.remote_provider import RemoteProvider
 from memslot_embed_providers.service import describe_service
 from memslot_embed_providers.vectors import Floats, read_list, read_vector, room_for
 
@@ -46,7 +46,7 @@ class GeminiProvider(RemoteProvider):
         answer = self._api.post(
             f"{self._url}:batchEmbedContents", {"requests": requests}, seconds=self.batch_seconds, room=room
         )
-        return [self._vector(row) for row in read_list(self.service, answer, "embeddings", len(texts))]
+        return [self._vector(row) for row in read_list(self.service, answer, len(texts))]
 
     def _request(self, text: str, task: str) -> dict[str, Any]:
         request = {"model": f"models/{self.model}", "content": {"parts": [{"text": text}]}, "taskType": task}
@@ -61,7 +61,7 @@ class GeminiProvider(RemoteProvider):
 
     def submit_batch(self, requests: Sequence[tuple[str, str]]) -> str:
         lines = (
-            {"key": custom_id, "request": self._request(sendable(text) or " ", "RETRIEVAL_DOCUMENT")}
+            {"key": custom_id, "request": self._request(encodable(text) or " ", "RETRIEVAL_DOCUMENT")}
             for custom_id, text in requests
         )
         file_name = batches.upload(self._api, self.service, lines)

@@ -6,7 +6,14 @@ import importlib.util
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from memslot import PluginContext, ProviderError, ProviderOptions, extra_install_command, provider_key
+from memslot import (
+    PluginContext,
+    ProviderError,
+    ProviderOptions,
+    encodable,
+    extra_install_command,
+    provider_key,
+)
 
 from memslot_embed_providers.local.gguf import ModelFile, read_model_file
 from memslot_embed_providers.local.model_source import EXAMPLE, HubFile, cache_folder, parse_model_path
@@ -99,7 +106,7 @@ class LocalProvider:
     def _embed(self, texts: Sequence[str], prompt: str) -> list[Sequence[float]]:
         """One vector per text; blank texts get zeros without a call."""
         vectors: list[Sequence[float]] = [[0.0] * self.dims for _ in texts]
-        asked = [(number, prompt + _encodable(text)) for number, text in enumerate(texts) if text.strip()]
+        asked = [(number, prompt + encodable(text)) for number, text in enumerate(texts) if text.strip()]
         if not asked:
             return vectors
         from memslot_embed_providers.local.llama_engine import load_engine
@@ -115,12 +122,3 @@ class LocalProvider:
                     )
                 vectors[number] = vector
         return vectors
-
-
-def _encodable(text: str) -> str:
-    """The text without lone surrogates, which are not valid UTF-8."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text

@@ -20,7 +20,7 @@ def register_embedding_providers(ctx: PluginContext) -> list[EmbeddingProviderSp
 
 
 def missing(options: ProviderOptions) -> str | None:
-    lack = missing_package("httpx2", "ollama")
+    lack = missing_package("ollama")
     if lack is None and not options.model:
         return "it needs a model in memorySearch.model, such as nomic-embed-text"
     return lack

@@ -54,7 +54,7 @@ class OllamaProvider(RemoteProvider):
             failure = self._explain_no_answer(error)
         if failure is not None:
             raise failure
-        rows = read_list(self.service, answer, "embeddings", len(texts))
+        rows = read_list(self.service, answer, len(texts))
         return [read_vector(self.service, row) for row in rows]
 
     def _explain(self, error: ProviderRefusedError) -> ProviderRefusedError:

@@ -16,7 +16,7 @@ def register_embedding_providers(ctx: PluginContext) -> list[EmbeddingProviderSp
 
 def missing(options: ProviderOptions) -> str | None:
     """A self-hosted server may work without a key."""
-    return missing_package("httpx2", "openai") or (None if options.base_url else missing_key(options, KEY_NAMES))
+    return missing_package("openai") or (None if options.base_url else missing_key(options, KEY_NAMES))
 
 
 def create(options: ProviderOptions) -> EmbeddingProvider:

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from memslot import ProviderError, one_blas_thread
+from memslot import ProviderError, encodable, one_blas_thread
 
 from memslot_embed_providers.universal.weights import load_weights
 
@@ -85,7 +85,7 @@ class UniversalModel:
 
         result: Matrix = numpy.zeros((len(texts), _DIMENSIONS), dtype=numpy.float32)
         cut = (text.lstrip()[:_MOST_CHARS] for text in texts)
-        readable = {number: _encodable(text) for number, text in enumerate(cut) if any(map(str.isalpha, text))}
+        readable = {number: encodable(text) for number, text in enumerate(cut) if any(map(str.isalpha, text))}
         if readable:
             # Not `encode`: it changes process-wide settings, and concurrent calls don't restore them.
             with one_blas_thread():
@@ -115,12 +115,3 @@ class Tokenizer:
         with _tokenizing:
             ids: list[int] = self._processor.encode(text, **options)
         return ids if len(ids) <= _MOST_TOKENS else [*ids[: _MOST_TOKENS - 1], self._end]
-
-
-def _encodable(text: str) -> str:
-    """The text without lone surrogates, which sentencepiece rejects."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text

@@ -3,94 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from memslot import ProviderOptions
+from memslot import encodable
 
-from memslot_embed_providers.batch_files import write_requests
-from memslot_embed_providers.batch_job import checked_name, id_of, results_of, state_of
-from memslot_embed_providers.remote_provider import RemoteProvider, sendable
-from memslot_embed_providers.service import describe_service
-from memslot_embed_providers.vectors import Floats, read_rows, room_for
-
-if TYPE_CHECKING:
-    from memslot import BatchState
-
-DEFAULT_URL = "https://api.voyageai.com/v1"
-DEFAULT_MODEL = "voyage-4-large"
-KNOWN_DIMS = dict.fromkeys(("voyage-4-large", "voyage-4", "voyage-4-lite", "voyage-3.5", "voyage-3-large"), 1024)
-FILE_SECONDS = 600.0
-MAX_FILE_BYTES = 1_000_000_000
-BATCH_TOKENS = 32_000
-"""The larger models allow 120,000, by their own count."""
+from memslot_embed_providers.openai_protocol import OpenAIProtocol
 
 
-class VoyageProvider(RemoteProvider):
+class VoyageProvider(OpenAIProtocol):
     """Embeds texts with Voyage AI's API."""
 
     id = "voyage"
+    name = "Voyage"
+    default_url = "https://api.voyageai.com/v1"
+    default_model = "voyage-4-large"
+    known_dims = dict.fromkeys(("voyage-4-large", "voyage-4", "voyage-4-lite", "voyage-3.5", "voyage-3-large"), 1024)
     max_input_tokens = 32_000
     max_batch_items = 1000
-
-    def __init__(self, options: ProviderOptions, key_names: tuple[str, ...]) -> None:
-        model = options.model or DEFAULT_MODEL
-        service = describe_service(options, name="Voyage", default_url=DEFAULT_URL, key_names=key_names)
-        super().__init__(service, model, dimensions=options.dimensions, known_dims=KNOWN_DIMS.get(model))
-        if service.base_url == DEFAULT_URL:
-            self.max_batch_tokens = BATCH_TOKENS
+    max_file_bytes = 1_000_000_000
 
     def _auth_headers(self) -> Mapping[str, str]:
         return {"Authorization": f"Bearer {self.service.key}"}
 
-    def _ask(self, texts: list[str], *, query: bool) -> list[Floats[float]]:
-        answer = self._api.post(
-            f"{self.service.base_url}/embeddings",
-            {"input": texts, **self._settings("query" if query else "document")},
-            seconds=self.query_seconds if query else self.batch_seconds,
-            room=room_for(len(texts)),
-        )
-        return read_rows(self.service, answer, len(texts))
-
-    def _settings(self, input_type: str) -> dict[str, Any]:
-        settings: dict[str, Any] = {"model": self.model, "input_type": input_type}
+    def _settings(self, *, query: bool) -> dict[str, Any]:
+        settings: dict[str, Any] = {"model": self.model, "input_type": "query" if query else "document"}
         if self.dimensions is not None:
             settings["output_dimension"] = self.dimensions
         return settings
 
-    # Batch jobs
+    def _batch_lines(self, requests: Sequence[tuple[str, str]]) -> Iterator[dict[str, Any]]:
+        return ({"custom_id": name, "body": {"input": [encodable(text) or " "]}} for name, text in requests)
 
-    def submit_batch(self, requests: Sequence[tuple[str, str]]) -> str:
-        lines = ({"custom_id": name, "body": {"input": [sendable(text) or " "]}} for name, text in requests)
-        with write_requests(self.service, lines, max_bytes=MAX_FILE_BYTES) as file:
-            uploaded = self._api.call(
-                "POST",
-                f"{self.service.base_url}/files",
-                seconds=FILE_SECONDS,
-                data={"purpose": "batch"},
-                files={"file": ("memslot.jsonl", file, "application/jsonl")},
-            )
-        body = {
-            "endpoint": "/v1/embeddings",
-            "completion_window": "12h",
-            "request_params": self._settings("document"),
-            "input_file_id": id_of(self.service, uploaded),
-        }
-        return id_of(self.service, self._api.post(self._place("batches"), body, seconds=self.batch_seconds))
-
-    def poll_batch(self, job_id: str) -> BatchState:
-        return state_of(self.service, self._job(job_id))
-
-    def fetch_batch(self, job_id: str) -> Mapping[str, Floats[float] | str]:
-        return results_of(self.service, self._job(job_id), self._download)
-
-    def cancel_batch(self, job_id: str) -> None:
-        self._api.post(f"{self._place('batches', job_id)}/cancel", {}, seconds=self.batch_seconds)
-
-    def _job(self, job_id: str) -> Any:
-        return self._api.get(self._place("batches", job_id), seconds=self.query_seconds)
-
-    def _download(self, file_id: str) -> Iterator[str]:
-        return self._api.lines(f"{self._place('files', file_id)}/content", seconds=FILE_SECONDS)
-
-    def _place(self, *steps: str) -> str:
-        return "/".join((self.service.base_url, *(checked_name(self.service, step) for step in steps)))
+    def _batch_settings(self) -> dict[str, Any]:
+        return {"completion_window": "12h", "request_params": self._settings(query=False)}

@@ -56,10 +56,6 @@ class KeywordHits:
     exact: bool
     scored: int
 
-    @property
-    def document_count(self) -> int:
-        return self.query.rows
-
 
 _Counts = dict[str, tuple[bytes, dict[str, int]]]
 _known: WeakKeyDictionary[apsw.Connection, _Counts] = WeakKeyDictionary()
@@ -101,15 +97,6 @@ def optimize(db: apsw.Connection, table: str) -> None:
 def count(db: apsw.Connection, table: str) -> int:
     """How many rows are in the table."""
     return int(db.execute(f"SELECT count(*) FROM {table}_docsize").get)
-
-
-def integrity(db: apsw.Connection, table: str) -> str | None:
-    """The error of FTS5's integrity check, or None."""
-    try:
-        db.execute(f"INSERT INTO {table} ({table}) VALUES ('integrity-check')")
-    except apsw.CorruptError as error:
-        return str(error)
-    return None
 
 
 def frequencies(db: apsw.Connection, table: str, stems: Iterable[str]) -> dict[str, int]:

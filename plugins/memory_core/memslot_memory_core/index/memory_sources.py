@@ -109,10 +109,6 @@ class Sources:
 
         return coverage(self.workspace, extra_paths=self._settings.extra_paths, sessions_dir=self.sessions_dir)
 
-    def stamps(self) -> set[tuple[str, str, str]]:
-        """Source, path and stamp of every file."""
-        return {(file.source, file.path, file.stamp) for file in self.discover().files}
-
     def grew_enough(self, file: SourceFile, row: IndexedFile) -> bool:
         """Whether a transcript grew enough to be read again; notes always are."""
         if file.source != "sessions":

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 
 import apsw
-from memslot import atomic_file
 
 from memslot_memory_core.index import generation as generations
-from memslot_memory_core.index.connection import DAMAGE, IndexFault, open_for_reading, writer_lock
+from memslot_memory_core.index.connection import IndexFault
 from memslot_memory_core.index.index_metadata import IndexMetadata
-from memslot_memory_core.index.schema import is_prepared, transaction
+from memslot_memory_core.index.schema import transaction
 
-Stamps = Callable[[], set[tuple[str, str, str]]]
-"""Source, path and stamp of every file in the workspace."""
 _WORKSPACE = "workspace"
 
 
@@ -80,37 +75,3 @@ def folder_inode(path: str) -> int | None:
     except OSError:
         return None
     return first if first and first == second else None
-
-
-def adopt_index(older: Path, file: Path, agent: str, stamps: Stamps) -> None:
-    """Move an index from the file name of earlier versions, if it was built from this workspace.
-
-    It was if it contains files of the workspace with the same times and inodes. The caller holds the writer's lock of
-    `file`. The copy is unclaimed.
-    """
-    if not _was_built_from(older, agent, stamps):
-        return
-    with writer_lock(older, wait_seconds=10.0):
-        if not _was_built_from(older, agent, stamps):  # another process was faster
-            return
-        with atomic_file(file, mode=0o600) as copy, closing(open_for_reading(older)) as db:
-            db.execute("VACUUM INTO ?", (copy.name,))
-        for suffix in ("", "-wal", "-shm"):
-            Path(f"{older}{suffix}").unlink(missing_ok=True)
-
-
-def _was_built_from(older: Path, agent: str, stamps: Stamps) -> bool:
-    if not older.exists():
-        return False
-    try:
-        with closing(open_for_reading(older)) as db:
-            if not is_prepared(db):
-                return False
-            metadata = IndexMetadata(db)
-            live = generations.find(db, "live")
-            if metadata.read(_WORKSPACE) is not None or metadata.read("agent") not in (None, agent) or live is None:
-                return False
-            rows = set(db.execute(f"SELECT source, path, rtrim(stamp, '?') FROM {live.tables.files}"))
-    except (*DAMAGE, apsw.Error, IndexFault):
-        return False
-    return bool(rows) and not rows.isdisjoint(stamps())

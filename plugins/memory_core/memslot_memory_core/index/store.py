@@ -47,11 +47,9 @@ class Snapshot:
 class IndexFile:
     """One agent's index file. Thread-safe; other processes may use the same file."""
 
-    def __init__(self, file: Path, owner: Owner | None = None, *, older: Callable[[], None] | None = None) -> None:
-        """`older` adopts an index of an earlier file name; called if there is no file yet."""
+    def __init__(self, file: Path, owner: Owner | None = None) -> None:
         self.file = file
         self._owner = owner
-        self._older = older
         self._lock = threading.Lock()
         self._idle: list[apsw.Connection] = []
         self._opened_as: tuple[int, int] | None = None
@@ -127,8 +125,6 @@ class IndexFile:
             db = None
             try:
                 self._remove_stub()
-                if self._older is not None and not self.file.exists():
-                    self._older()
                 db = open_index(self.file)
                 prepare(db)
                 generations.find(db, "live")

@@ -70,30 +70,24 @@ def ranking_query(query: str, terms: QueryTerms, weighed: WeighedQuery, today: d
         if said is not None and stem not in said:
             continue
         term = written.get(stem)
-        frequency = weighed.frequency.get(stem, 0)
-        rarity = _rarity(weighed.rows, frequency)
         asked.append(
             WeightedTerm(
                 stem,
                 term.word if term else stem,
-                math.sqrt(rarity),
-                rarity,
+                _weight(weighed.rows, weighed.frequency.get(stem, 0)),
                 is_pair=script_of(stem) in _UNSPACED,
-                is_known=frequency > 0,
                 share=weighed.shares.get(stem, 1.0),
                 forms=weighed.forms_of(stem),
             )
         )
     for hint, frequency in weighed.hints.items():
         if said is None or hint in said:
-            rarity = _rarity(weighed.rows, frequency)
-            weight = math.sqrt(rarity)
-            asked.append(WeightedTerm(hint, hint, weight, rarity, is_pair=True, share=0.0))
+            asked.append(WeightedTerm(hint, hint, _weight(weighed.rows, frequency), is_pair=True, share=0.0))
     if not asked:  # the question is only a date
-        asked = [WeightedTerm(stem, stem, 1.0, 1.0) for stem in weighed.idf]
+        asked = [WeightedTerm(stem, stem, 1.0) for stem in weighed.idf]
     return RankingQuery(tuple(asked), weighed.sum_idf, dates)
 
 
-def _rarity(rows: int, frequency: int) -> float:
-    """An IDF that stays above 0: a name in most notes still says whom the question is about."""
-    return math.log(1 + (max(rows, frequency) - frequency + 0.5) / (frequency + 0.5))
+def _weight(rows: int, frequency: int) -> float:
+    """From an IDF that stays above 0: a name in most notes still says whom the question is about."""
+    return math.sqrt(math.log(1 + (max(rows, frequency) - frequency + 0.5) / (frequency + 0.5)))

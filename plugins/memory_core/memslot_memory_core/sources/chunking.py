@@ -107,12 +107,6 @@ def chunk_lines(lines: Sequence[str], numbers: Sequence[int] | None, *, tokens: 
     return chunks
 
 
-def chunk_id(source: str, path: str, chunk: Chunk, model: str) -> str:
-    """Return the chunk's id, the same in every index of the model."""
-    key = f"{source}:{path}:{chunk.start_line}:{chunk.end_line}:{chunk.hash}:{model}"
-    return _sha256(key)
-
-
 def _add_chunk(chunks: list[Chunk], pieces: _Pieces, begin: int, end: int) -> None:
     text = "\n".join(pieces.texts[begin:end])
     if text and not text.isspace():

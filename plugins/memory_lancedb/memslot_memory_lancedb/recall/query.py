@@ -101,9 +101,7 @@ def _weighted(stem: str, term: Term | None, frequency: int, rows: int, share: fl
         stem,
         term.word if term is not None else stem,
         math.sqrt(rarity),
-        rarity,
         is_pair=script_of(stem) in _UNSPACED,
-        is_known=frequency > 0,
         share=share,
         forms=tuple(form for form in held if form != stem),
     )

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from memslot import strip_recalled
+from memslot import encodable, strip_recalled
 from memslot.retrieval import calibrated, gather_evidence, relevance_of
 
 from memslot_memory_lancedb.embedding.embedder import PATIENCE_SECONDS, Embedded, Embedder
-from memslot_memory_lancedb.memory_record import LEGS, Leg, SearchHit, sendable
+from memslot_memory_lancedb.memory_record import LEGS, Leg, SearchHit
 from memslot_memory_lancedb.recall.background import Backgrounds
 from memslot_memory_lancedb.recall.query import WeighedQuery
 from memslot_memory_lancedb.recall.statistics import Statistics
@@ -210,4 +210,4 @@ def _better(one: SearchHit, other: SearchHit) -> SearchHit:
 
 def clean_query(query: str) -> str:
     """The query without recalled blocks, truncated."""
-    return strip_recalled(sendable(query)).replace("\x00", " ").strip()[:MAX_QUERY_CHARS]
+    return strip_recalled(encodable(query)).replace("\x00", " ").strip()[:MAX_QUERY_CHARS]

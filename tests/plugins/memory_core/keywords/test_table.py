@@ -19,6 +19,15 @@ def find(db: apsw.Connection, table: str, question: str) -> list[int]:
     return [rowid for rowid, _ in keywords.search(db, table, query, 10).hits]
 
 
+def is_intact(notes: Notes) -> bool:
+    """What FTS5's own check says."""
+    try:
+        notes.db.execute("INSERT INTO fts_1 (fts_1) VALUES ('integrity-check')")
+    except apsw.CorruptError:
+        return False
+    return True
+
+
 def test_a_removed_row_is_not_found_and_an_added_one_is() -> None:
     notes = Notes(["harbour plan", "harbour walk"])
     with notes.db:
@@ -85,7 +94,7 @@ def test_counts_follow_every_change(changes: list[tuple[int, str]], merged: bool
         assert query.mean_length * len(texts) == pytest.approx(sum(map(len, held)))
     if merged:
         keywords.optimize(notes.db, "fts_1")
-    assert keywords.integrity(notes.db, "fts_1") is None
+    assert is_intact(notes)
     assert sorted(notes.find("alpha")) == sorted(rowid for rowid, text in texts.items() if "alpha" in text)
 
 
@@ -114,13 +123,13 @@ def test_a_writer_sees_its_own_rows_before_it_commits() -> None:
 def test_damage_is_told() -> None:
     notes = Notes(["harbour plan"] * 100)
     notes.db.execute("UPDATE fts_1_data SET block = zeroblob(20) WHERE id > 10")
-    assert keywords.integrity(notes.db, "fts_1")
+    assert not is_intact(notes)
 
 
 def test_an_empty_table_answers() -> None:
     notes = Notes()
     answer = notes.score_query("harbour")
     assert answer.hits == ()
-    assert answer.document_count == 0
+    assert answer.query.rows == 0
     assert keywords.count(notes.db, "fts_1") == 0
-    assert keywords.integrity(notes.db, "fts_1") is None
+    assert is_intact(notes)

@@ -8,7 +8,7 @@ import unicodedata
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from memslot_memory_core.sources.chunking import Chunk, chunk_id, chunk_lines, max_weight, weigh
+from memslot_memory_core.sources.chunking import Chunk, chunk_lines, max_weight, weigh
 
 # Every plane, and what a chunker trips over.
 PLANES = st.characters(exclude_categories=("Cs",), exclude_characters="\n\r")
@@ -196,16 +196,3 @@ def test_every_plane_survives() -> None:
         lines.append("".join(c for c in characters if unicodedata.category(c) != "Cs" and c not in "\n\r"))
     text = "".join("".join(chunk.text for chunk in chunk_lines([line], None, tokens=8, overlap=2)) for line in lines)
     assert text == "".join(lines)
-
-
-def test_a_chunk_id_tells_apart_all_that_makes_a_chunk() -> None:
-    chunk = Chunk(3, 9, "text", hashlib.sha256(b"text").hexdigest())
-    expected = hashlib.sha256(f"memory:memory/a.md:3:9:{chunk.hash}:model".encode()).hexdigest()
-    assert chunk_id("memory", "memory/a.md", chunk, "model") == expected
-    others = {
-        chunk_id("sessions", "memory/a.md", chunk, "model"),
-        chunk_id("memory", "memory/b.md", chunk, "model"),
-        chunk_id("memory", "memory/a.md", Chunk(4, 9, "text", chunk.hash), "model"),
-        chunk_id("memory", "memory/a.md", chunk, "other"),
-    }
-    assert len(others | {expected}) == 5
