@@ -49,8 +49,9 @@ async def _serve(ctx: PluginContext, hosts: Hosts, access: Access, listener: soc
     )
     server = uvicorn.Server(settings)
     # uvicorn raises the signal that ended it once more when it is done; that must not end us before the host is closed.
+    # Until uvicorn has handlers of its own, a signal must end us all the same.
     for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, lambda *_: None)
+        signal.signal(each, lambda *_: _end(server))
     if sys.platform != "win32":
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, _end, server)
     watch = asyncio.create_task(_watch_parent(server))
