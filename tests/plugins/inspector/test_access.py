@@ -168,6 +168,8 @@ def test_slow_clients_keep_nobody_waiting(home: Path) -> None:
             assert browser.get(f"/?q={query}").status_code == 200
         server.process.send_signal(signal.SIGTERM)
         assert server.process.wait(WAIT) == 0
+        assert server.process.stderr is not None
+        assert "Traceback" not in server.process.stderr.read()
 
 
 def test_port_80_is_left_out_as_browsers_do() -> None:
