@@ -17,6 +17,7 @@ from pathlib import Path
 from memslot import Places, SessionStore
 
 KEY = "sk-test-" + "a1b2c3d4e5f6a7b8c9d0e1f2a3b4c5d6"
+TOKEN = "ghp_" + "Zz9Yy8Xx7W" * 4
 CONFIG = """// My settings.
 {
   plugins: {
@@ -83,6 +84,7 @@ The **tide service** caches predictions for 14 days.
 - The crane crew needs the revised berth list before every Monday morning meeting, printed on yellow paper.
 - The crane crew needs the revised berth list before every Monday morning meeting, printed on yellow paper.
 """,
+    "memory/pager.md": f"# The pager, {TOKEN}\n\nThe pager's token is {TOKEN} until spring.\n",
     "memory/hostile-script.md": HOSTILE_SCRIPT,
     "memory/hostile-signs.md": HOSTILE_SIGNS,
 }
@@ -107,7 +109,7 @@ MEMORIES = (
     ("fact", 0.4, "<script>window.hacked = 10</script> is what the parrot says."),
 )
 MEMORY_IDS = tuple(str(uuid.uuid5(uuid.NAMESPACE_URL, text)) for _, _, text in MEMORIES)
-SESSION = "harbour-1"
+SESSION, SECRET_SESSION = "harbour-1", "harbour-2"
 
 
 def fill_home(home: Path) -> None:
@@ -145,6 +147,14 @@ def fill_home(home: Path) -> None:
         [
             {"role": "user", "content": recalled + "What do I drink in the morning? I prefer tea over coffee."},
             {"role": "assistant", "content": "Tea, as you said. <b>Noted.</b>"},
+        ],
+    )
+    store.begin(SECRET_SESSION)
+    store.append(
+        SECRET_SESSION,
+        [
+            {"role": "user", "content": f"The pager's token is {TOKEN}, keep it."},
+            {"role": "tool", "content": f"stored {TOKEN}"},
         ],
     )
     run(home, "memory", "index")

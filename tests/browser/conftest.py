@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Request, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Request, expect, sync_playwright
 
 from tests.inspected_home import CONFIG, NOTES, Server, fill_home, serving
 
@@ -56,6 +56,9 @@ class Tab:
             for each in found["violations"]
             if each["impact"] in ("serious", "critical")
         ]
+
+
+expect.set_options(timeout=30_000)  # the machine may be busy with something else
 
 
 @pytest.fixture(scope="session")

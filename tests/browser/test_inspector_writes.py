@@ -35,10 +35,15 @@ def test_an_edit_of_a_note_that_changed_meanwhile_is_refused(tab: Tab) -> None:
     page.get_by_label("Text").fill("Mine.")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("alert")).to_contain_text("changed meanwhile")
+    expect(page.locator(".diff .removed")).to_contain_text("Somebody was quicker.")
+    expect(page.locator(".diff .added")).to_contain_text("Mine.")
     tab.picture("edit-refused")
+    assert tab.accessibility_faults() == []
     assert (tab.server.workspace / "MEMORY.md").read_text() == "Somebody was quicker.\n"
-    page.go_back()
-    assert page.get_by_label("Text").input_value() == "Mine.", "what the person typed is lost"
+    assert page.get_by_label("Text").input_value().strip() == "Mine.", "what the person typed is lost"
+    page.get_by_role("button", name="Save mine").click()
+    expect(page.get_by_role("status")).to_contain_text("Saved.")
+    assert (tab.server.workspace / "MEMORY.md").read_text() == "Mine.\n"
 
 
 def test_something_is_remembered_forgotten_and_brought_back(tab: Tab) -> None:

@@ -11,12 +11,14 @@ from typing import Any
 
 from memslot.agent.messages import message_text
 from memslot.memory.fence import strip_recalled
+from memslot.redaction.redact import redact
 from memslot.sessions.lines import MAX_LINE_BYTES, message_of, parse
 from memslot.sessions.record import SessionRecord
 from memslot.sessions.times import to_iso, to_ms
 from memslot.text import one_line
 
 TITLE_CHARS = 80
+_TITLE_SOURCE_CHARS = 2000
 _MESSAGE = re.compile(rb'"type"\s*:\s*"message"')
 _TYPE_BYTES = 400
 """Bytes of a line to scan for its type: parsing whole records would make lists slow."""
@@ -100,8 +102,9 @@ def _last_said(path: Path) -> int | None:
 
 
 def title_of(text: str) -> str:
-    """Return the beginning of a message as a one-line title."""
-    return one_line(strip_recalled(text), TITLE_CHARS)
+    """Return the beginning of a message as a one-line title without secrets."""
+    said = strip_recalled(text)[:_TITLE_SOURCE_CHARS]
+    return one_line(redact(said), TITLE_CHARS)  # not the other way round: half a secret is not recognized
 
 
 def _said_by_user(record: Mapping[str, Any] | None) -> str:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 ADDRESS = "127.0.0.1"
 OPEN_PATH = "/open"
-MAX_BODY_BYTES = 2 * 1024 * 1024
+MAX_BODY_BYTES = 5 * 1024 * 1024
+"""The longest text that the editor takes, in a script whose characters take nine bytes in a form."""
 _NAMES = (ADDRESS, "localhost")
 _OWN_PAGES = ("same-origin", "none")
 HEADERS = {
@@ -36,6 +37,7 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
+TOO_LARGE = 413, f"The request has more than {MAX_BODY_BYTES // 1024**2} MB."
 _OPENED = """<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=/">
 <title>memslot</title><p><a href="/">Open the inspector</a></p></html>"""
 
@@ -45,8 +47,9 @@ class Access:
 
     def __init__(self, port: int) -> None:
         self.port = port
-        self.hosts = frozenset(f"{name}:{port}" for name in _NAMES)
-        self.origins = frozenset(f"http://{name}:{port}" for name in _NAMES)
+        names = [f"{name}:{port}" for name in _NAMES] + list(_NAMES if port == 80 else ())  # browsers leave out 80
+        self.hosts = frozenset(names)
+        self.origins = frozenset(f"http://{name}" for name in names)
         self.form_token = secrets.token_urlsafe(32)
         self._cookie_name = f"memslot-ui-{port}"  # browsers share cookies among ports
         self._cookie = secrets.token_urlsafe(32)
@@ -106,7 +109,7 @@ class Guard:
 
         headers = Headers(scope=scope)
         refused = self._refusal(scope, headers)
-        if refused is None and scope["path"] == OPEN_PATH:
+        if refused is None and scope["path"] == OPEN_PATH and scope["method"] == "GET":  # HEAD must not use it up
             refused = await self._open(scope, headers, receive, send_safely)
             if refused is None:
                 return
@@ -130,7 +133,7 @@ class Guard:
             return 403, "Requests from other pages are refused."
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length[:20]) > MAX_BODY_BYTES:
-            return 413, f"The request has more than {MAX_BODY_BYTES // 1024**2} MB."
+            return TOO_LARGE
         return None
 
     async def _open(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> tuple[int, str] | None:

@@ -13,14 +13,14 @@ import anyio
 import anyio.to_thread
 from memslot import MemslotError, config_stamp
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from memslot_inspector.access import MAX_BODY_BYTES, Guard
-from memslot_inspector.pages import agent, audit, browse, forget, history, pictures, search, sessions, settings
-from memslot_inspector.pages.layout import error_page, page_html
-from memslot_inspector.visit import PendingChanges, Redirect, Visit
+from memslot_inspector.access import MAX_BODY_BYTES, TOO_LARGE, Guard
+from memslot_inspector.pages import agent, audit, browse, forget, history, item, pictures, search, sessions, settings
+from memslot_inspector.pages.layout import error_page, missing_page, page_html
+from memslot_inspector.visit import Page, PendingChanges, Redirect, Visit
 
 if TYPE_CHECKING:
     from memslot import Hosts, PluginContext
@@ -33,13 +33,14 @@ View = Callable[[Visit], "Answer"]
 STATIC = Path(__file__).parent / "static"
 TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 MOST_AT_ONCE = 8
+MOST_TABS = 1000
 PARTIAL = "x-memslot-part"
 """The header with which the script requests a part of a page; its value identifies the tab."""
 READS: dict[str, View] = {
     "/": search.show,
     "/agent": agent.show,
     "/browse": browse.show,
-    "/browse/item": browse.show_item,
+    "/browse/item": item.show,
     "/browse/forget": forget.ask,
     "/browse/history": history.show,
     "/sessions": sessions.show,
@@ -51,7 +52,7 @@ READS: dict[str, View] = {
     "/settings/doctor": settings.show_findings,
 }
 WRITES: dict[str, View] = {
-    "/browse/save": browse.save,
+    "/browse/save": item.save,
     "/browse/remember": browse.remember,
     "/browse/forget": forget.forget,
     "/browse/history": history.restore,
@@ -60,24 +61,38 @@ WRITES: dict[str, View] = {
 }
 
 
+class _Tab:
+    """The requests of a tab in which the user types."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.lock = asyncio.Lock()
+
+
 class Turns:
-    """Limits concurrent requests; of those that a tab waits for, only the latest is answered."""
+    """Limits concurrent requests, to one for each tab; of those that a tab waits for, only the latest is answered.
+
+    So a user who types faster than a search takes keeps one thread busy, whatever the browser does.
+    """
 
     def __init__(self) -> None:
         self._free = asyncio.Semaphore(MOST_AT_ONCE)
-        self._latest: dict[str, int] = {}
+        self._tabs: dict[str, _Tab] = {}
 
-    async def take(self, tab: str | None, work: Callable[[], Answer]) -> Answer | None:
-        """Run the work in a thread; None if the tab has sent a newer request meanwhile."""
-        number = 0
-        if tab is not None:
-            number = self._latest.get(tab, 0) + 1
-            self._latest[tab] = number
-            if len(self._latest) > 1000:
-                del self._latest[next(iter(self._latest))]
+    async def take(self, name: str | None, work: Callable[[], Answer]) -> Answer | None:
+        """Run the work in a thread; None if the tab of that name has sent a newer request meanwhile."""
+        if name is None:
+            return await self._do(work)
+        tab = self._tabs.setdefault(name, _Tab())
+        if len(self._tabs) > MOST_TABS:
+            del self._tabs[next(iter(self._tabs))]
+        tab.asked += 1
+        number = tab.asked
+        async with tab.lock:
+            return await self._do(work) if tab.asked == number else None
+
+    async def _do(self, work: Callable[[], Answer]) -> Answer:
         async with self._free:
-            if tab is not None and self._latest.get(tab, number) != number:
-                return None
             return await anyio.to_thread.run_sync(work)
 
 
@@ -98,7 +113,10 @@ class Inspector:
         return await self._answer(view, request, values)
 
     async def write(self, view: View, request: Request) -> Response:
-        values = await _form(request)
+        body = await _body(request)
+        if body is None:
+            return HTMLResponse(TOO_LARGE[1], TOO_LARGE[0])
+        values = _fields(request, body)
         if not self._access.is_form_token(values.get("form-token", [""])[0]):
             return HTMLResponse("This form is from another server; reload the page.", 403)
         return await self._answer(view, request, values)
@@ -115,10 +133,14 @@ class Inspector:
             return RedirectResponse(where, 303)
         if tab is not None and answer.part is not None:
             return HTMLResponse(answer.part.text, answer.status)
-        notice = values.get("notice", [""])[0]
+        return self._framed(answer, request.url.path, values.get("notice", [""])[0])
+
+    def _framed(self, page: Page, path: str, notice: str = "") -> Response:
         with self._hosts.borrow() as host:
-            shown = page_html(answer, host, request.url.path, notice, self._reload_problem)
-        return HTMLResponse(shown, answer.status)
+            return HTMLResponse(page_html(page, host, path, notice, self._reload_problem), page.status)
+
+    async def missing(self, request: Request, error: Exception) -> Response:
+        return self._framed(missing_page(), request.url.path)
 
     def _visit(self, view: View, values: dict[str, list[str]]) -> Answer:
         self._follow_config()
@@ -141,18 +163,26 @@ class Inspector:
             self._reload_problem = f"The settings on disk are not in use: {error}"
 
 
-async def _form(request: Request) -> dict[str, list[str]]:
-    """The fields of a form; empty if it is too large or not a form."""
+async def _body(request: Request) -> bytes | None:
+    """The body; None if it is too large, whatever its declared length, or if it was cut off."""
     parts, size = [], 0
-    async for part in request.stream():
-        size += len(part)
-        if size > MAX_BODY_BYTES:
-            return {}
-        parts.append(part)
+    try:
+        async for part in request.stream():
+            size += len(part)
+            if size > MAX_BODY_BYTES:
+                return None
+            parts.append(part)
+    except ClientDisconnect:
+        return None
+    return b"".join(parts)
+
+
+def _fields(request: Request, body: bytes) -> dict[str, list[str]]:
+    """The fields of a form; empty if it is not a form."""
     if not request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
         return {}
     try:
-        return parse_qs(b"".join(parts).decode("ascii"), keep_blank_values=True, max_num_fields=500)
+        return parse_qs(body.decode("ascii"), keep_blank_values=True, max_num_fields=500)
     except ValueError:
         return {}
 
@@ -177,11 +207,8 @@ def make_app(ctx: PluginContext, hosts: Hosts, access: Access) -> ASGIApp:
         if file.suffix in TYPES
     ]
 
-    async def missing(request: Request, error: Exception) -> Response:
-        return HTMLResponse("There is no such page.", 404)
-
     async def failed(request: Request, error: Exception) -> Response:
         return HTMLResponse("The inspector failed to show this page; its terminal says why.", 500)
 
-    app = Starlette(routes=routes, exception_handlers={404: missing, 500: failed})
+    app = Starlette(routes=routes, exception_handlers={404: inspector.missing, 500: failed})
     return Guard(app, access)

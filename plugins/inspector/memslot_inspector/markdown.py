@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from markdown_it.renderer import RendererProtocol
     from markdown_it.token import Token
 
-_MOST_CHARS = 400_000
-"""Maximum length of a note to render; a longer one is shown as source."""
+MOST_CHARS = 100_000
+"""Maximum length of a note to render; a longer one is shown as source. Rows of brackets take two seconds at this size."""
 
 
 def render_markdown(text: str) -> Markup | None:
     """The note as HTML; None if it is too long."""
-    if len(text) > _MOST_CHARS:
+    if len(text) > MOST_CHARS:
         return None
     return Markup(_renderer().render(visible(text)))
 

@@ -1,8 +1,17 @@
-"""Vectors as points in the plane: the two directions in which they differ most."""
+"""Vectors as points in the plane: the two directions in which they differ most; and names for its parts."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy.typing
+
+    NDArray = numpy.typing.NDArray[Any]
+
+MOST_WORD_CHARS = 24
 
 
 def project(vectors: Sequence[Sequence[float]]) -> list[tuple[float, float]]:
@@ -22,3 +31,52 @@ def project(vectors: Sequence[Sequence[float]]) -> list[tuple[float, float]]:
     low, high = flat.min(axis=0), flat.max(axis=0)
     scaled = (flat - low) / numpy.where(high - low < 1e-9, 1.0, high - low)
     return [(float(x), float(y)) for x, y in scaled]
+
+
+def name_regions(
+    places: Sequence[tuple[float, float]], texts: Sequence[str], most: int = 7
+) -> list[tuple[float, float, str]]:
+    """Parts of a map, the largest first, each with its middle and the words that its texts have and others have not."""
+    import numpy
+
+    found = [_words(text) for text in texts]
+    everywhere = Counter(stem for words in found for stem in words)
+    points = numpy.asarray(places, dtype=numpy.float64)
+    named = []
+    for members in _regions(points, most):
+        here = Counter(stem for member in members for stem in found[member])
+        common = [(stem, count) for stem, count in here.items() if count >= max(2, len(members) / 8)]
+        typical = sorted((-count * count / everywhere[stem], stem) for stem, count in common)[:2]
+        words = [next(found[member][stem] for member in members if stem in found[member]) for _, stem in typical]
+        if words:
+            x, y = points[members].mean(axis=0)
+            named.append((float(x), float(y), " · ".join(words)))
+    return named
+
+
+def _words(text: str) -> dict[str, str]:
+    """The words of a text that say something, by their stems."""
+    from memslot.retrieval import query_terms
+
+    terms = query_terms(text).terms
+    return {term.stem: term.written for term in terms if not term.number and len(term.written) < MOST_WORD_CHARS}
+
+
+def _regions(points: NDArray, most: int) -> list[list[int]]:
+    """Points that lie together: k-means from points that are far from each other."""
+    import numpy
+
+    if not len(points):
+        return []
+    centres = points[[int(numpy.linalg.norm(points - points.mean(axis=0), axis=1).argmin())]]
+    while len(centres) < min(most, len(points) // 6 or 1):
+        distances = numpy.linalg.norm(points[:, None] - centres[None], axis=2).min(axis=1)
+        centres = numpy.vstack([centres, points[int(distances.argmax())]])
+    nearest = numpy.zeros(len(points), dtype=int)
+    for _ in range(20):
+        nearest = numpy.linalg.norm(points[:, None] - centres[None], axis=2).argmin(axis=1)
+        centres = numpy.vstack(
+            [points[nearest == each].mean(axis=0) if each in nearest else old for each, old in enumerate(centres)]
+        )
+    groups = [[int(each) for each in numpy.flatnonzero(nearest == number)] for number in range(len(centres))]
+    return sorted((each for each in groups if each), key=len, reverse=True)

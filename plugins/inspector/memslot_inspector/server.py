@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import signal
 import socket
@@ -48,9 +49,14 @@ async def _serve(ctx: PluginContext, hosts: Hosts, access: Access, listener: soc
         timeout_graceful_shutdown=CLOSE_SECONDS,
     )
     server = uvicorn.Server(settings)
+    # A page that fails is told with its traceback; not each request that the end cuts off, nor who speaks no HTTP.
+    logger = logging.getLogger("uvicorn.error")
+    logger.setLevel(logging.ERROR)
+    logger.addFilter(lambda _: not server.should_exit)
     # uvicorn raises the signal that ended it once more when it is done; that must not end us before the host is closed.
+    # Until uvicorn has handlers of its own, a signal must end us all the same.
     for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, lambda *_: None)
+        signal.signal(each, lambda *_: _end(server))
     if sys.platform != "win32":
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, _end, server)
     watch = asyncio.create_task(_watch_parent(server))

@@ -389,6 +389,14 @@ def test_sessions_are_listed_last_used_first_with_what_was_said_first(store: Ses
     assert (found[1].title, found[2].title) == ("given", "no transcript")
 
 
+def test_a_title_shows_no_secret_not_even_the_half_of_one_that_fits(store: SessionStore) -> None:
+    token = "ghp_" + "A1b2C3d4E5" * 4
+    for name, text in (("whole", f"Use {token} for the pager."), ("half", "x " * 30 + token)):
+        store.begin(name)
+        store.append(name, [{"role": "user", "content": text}])
+    assert [each.title for each in store.sessions() if "A1b2" in each.title] == []
+
+
 def test_the_last_used_are_found_without_reading_the_others(store: SessionStore) -> None:
     """What is looked for is in the ends of the files, also where the last lines are no messages, or torn."""
     for name in ("a", "c", "b"):

@@ -11,7 +11,7 @@ import pytest
 
 from tests.inspected_home import Server, fill_home, serving
 
-WAIT = 60.0
+WAIT = 120.0
 
 
 @dataclass(frozen=True)

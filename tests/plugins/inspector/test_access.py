@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import http.client
+import signal
 import socket
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlencode
 
 import httpx2
 import pytest
+from memslot_inspector.access import Access
 from memslot_inspector.app import READS, WRITES
 
 from tests.inspected_home import Server, serving
@@ -128,8 +132,51 @@ def test_every_answer_forbids_what_pages_do_not_need(browser: Browser, server: S
 
 
 def test_a_body_that_is_too_large_is_refused(browser: Browser) -> None:
-    answer = browser.post("/browse/remember", {"memory": "memory-core", "text": "x" * (3 * 1024 * 1024)})
+    text = "x" * (6 * 1024 * 1024)
+    answer = browser.post("/browse/remember", {"memory": "memory-core", "text": text})
     assert answer.status_code == 413
+
+    def in_pieces() -> Iterator[bytes]:
+        yield f"form-token={browser.form_token()}&memory=memory-core&text=".encode()
+        for start in range(0, len(text), 2**16):
+            yield text[start : start + 2**16].encode()
+
+    form = {"Origin": browser.server.address, "Content-Type": "application/x-www-form-urlencoded"}
+    answer = browser.client.post("/browse/remember", content=in_pieces(), headers=form)
+    assert answer.status_code == 413, "a body without a length is as large as it is"
+
+
+def test_a_look_at_the_link_by_another_method_does_not_use_it_up(home: Path) -> None:
+    with serving(home) as server:
+        assert httpx2.head(server.link, timeout=WAIT).status_code == 403
+        assert httpx2.post(server.link, headers={"Origin": server.address}, timeout=WAIT).status_code == 403
+        assert httpx2.get(server.link, timeout=WAIT).status_code == 200
+
+
+def test_slow_clients_keep_nobody_waiting(home: Path) -> None:
+    """Two hundred that never end their request, and twenty whose form never ends; then the server is told to stop."""
+    with serving(home) as server, opened(server) as browser, ExitStack() as slow:
+        cookie = "; ".join(f"{name}={value}" for name, value in browser.client.cookies.items())
+        start = f"HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nOrigin: {server.address}\r\nCookie: {cookie}\r\n"
+        form = "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 900\r\n\r\nform-token=x"
+        for number in range(220):
+            client = slow.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=WAIT))
+            client.sendall(
+                f"POST /browse/remember {start}{form}".encode() if number < 20 else f"GET / {start}".encode()
+            )
+        for query in ("tea", "berth", "crane"):
+            assert browser.get(f"/?q={query}").status_code == 200
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(WAIT) == 0
+        assert server.process.stderr is not None
+        assert "Traceback" not in server.process.stderr.read()
+
+
+def test_port_80_is_left_out_as_browsers_do() -> None:
+    access = Access(80)
+    assert {"127.0.0.1", "localhost", "127.0.0.1:80"} <= access.hosts
+    assert "http://127.0.0.1" in access.origins
+    assert "127.0.0.1" not in Access(8080).hosts
 
 
 def test_it_listens_on_this_machine_alone(server: Server) -> None:

@@ -6,10 +6,10 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from memslot import Host
+from memslot import CanRefresh, Host
 from memslot_inspector import hit_count
 
-from tests.inspected_home import serving
+from tests.inspected_home import fill_home, run, serving
 from tests.plugins.inspector.conftest import opened
 from tests.plugins.inspector.test_pages import read
 
@@ -90,6 +90,28 @@ def test_a_strangers_memory_is_shown_by_what_it_can_do(home: Path) -> None:
             assert browser.post(path, {"memory": "stranger", "path": "nest", "text": "x"}).status_code == 400
 
 
+def test_a_glossary_that_can_only_search_stands_beside_our_memories(tmp_path: Path) -> None:
+    fill_home(tmp_path)
+    plugin = Path(__file__).parents[3] / "examples" / "memory_glossary" / "memory_glossary"
+    (tmp_path / "workspace" / "GLOSSARY.md").write_text("HTX: the <b>harbour tax</b> export, at 02:00\n")
+    run(tmp_path, "config", "set", "plugins.load.paths", f'["{plugin}"]')
+    run(tmp_path, "config", "set", "plugins.slots.memory", '["memory-core", "memory-lancedb", "memory-glossary"]')
+    with serving(tmp_path) as server, opened(server) as browser:
+        found = browser.get("/?q=why did HTX fail").text
+        assert "HTX: the &lt;b&gt;harbour tax&lt;/b&gt; export" in found
+        alone = browser.get("/?q=HTX&in=memory-glossary").text
+        assert alone.count('class="card hit"') == 1
+        assert "harbour tax" in read(browser.get("/agent?prompt=why did HTX fail?").text).text
+        without = browser.get("/agent?prompt=why did HTX fail?&without=memory-glossary").text
+        assert "Without memory-glossary" in without
+        for path in ("/browse?memory=memory-glossary", "/pictures?memory=memory-glossary", "/audit", "/settings"):
+            answer = browser.get(path)
+            assert answer.status_code == 200, f"{path}: {answer.text}"
+            assert "memory-glossary" in answer.text or path == "/audit"
+            assert read(answer.text).faults == []
+        assert "Path of the glossary" in browser.get("/settings/plugin?id=memory-glossary").text
+
+
 def test_a_secret_that_no_manifest_marks_is_not_sent_to_the_browser(home: Path) -> None:
     with serving(home) as server, opened(server) as browser:
         form = browser.get("/settings/plugin?id=stranger").text
@@ -113,6 +135,8 @@ def test_what_tools_find_is_counted_only_if_asked_for(tmp_path: Path) -> None:
             "plugins": {"entries": {"inspector": {"config": {"countHits": counts}}}},
         }
         with Host.load(config, home=tmp_path) as host:
+            assert isinstance(host.memory, CanRefresh)
+            host.memory.refresh()  # a search does not wait long for the index
             found = host.call_tool("memory_search", {"query": "heron nests", "maxResults": 1})
             assert "MEMORY.md" in found.text
             file = host.places.plugin_state_dir("inspector") / f"hits-{host.agent_id}.json"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from html.parser import HTMLParser
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlencode, urljoin, urlsplit
 
 import pytest
 from memslot_inspector.app import READS
 
-from tests.inspected_home import KEY
+from tests.inspected_home import KEY, TOKEN
 from tests.plugins.inspector.conftest import Browser
 
 MOST_PAGES = 400
@@ -58,7 +58,8 @@ def read(html: str) -> Reader:
 
 def test_every_link_leads_to_a_page_in_which_no_note_is_markup(browser: Browser) -> None:
     seen: set[str] = set()
-    waiting = deque(["/", "/?q=marmalade+script", "/agent?prompt=who+keeps+the+marmalade+ledger%3F"])
+    asked = ("who+keeps+the+marmalade+ledger%3F", "the+token+of+the+pager")
+    waiting = deque(["/", "/?q=marmalade+script", "/?q=pager+token", *(f"/agent?prompt={each}" for each in asked)])
     seen.update(waiting)
     while waiting and len(seen) < MOST_PAGES:
         address = waiting.popleft()
@@ -67,6 +68,7 @@ def test_every_link_leads_to_a_page_in_which_no_note_is_markup(browser: Browser)
         page = read(answer.text)
         assert page.faults == [], address
         assert KEY not in answer.text, f"{address} shows a secret"
+        assert TOKEN[:12] not in answer.text, f"{address} shows a secret"
         for link in page.links:
             target = urlsplit(urljoin(address, link))._replace(fragment="").geturl()
             if target not in seen:
@@ -127,7 +129,7 @@ def test_what_an_agent_gets_is_what_run_prints(browser: Browser) -> None:
 
 def test_a_memory_can_be_turned_off_to_see_the_difference(browser: Browser) -> None:
     page = browser.get("/agent?prompt=what do we use for the berth plan?&without=memory-lancedb").text
-    assert '<span class="removed">-memory_recall' in page
+    assert '<span class="removed"><span class="gutter">-</span><span>memory_recall' in page
     assert "Without memory-lancedb" in page
     still = browser.get("/").text
     assert "memory-lancedb" in still, "the host of the pages lost the memory"
@@ -200,6 +202,39 @@ def test_the_doctor_says_what_to_do(browser: Browser) -> None:
     page = read(browser.get("/settings/doctor").text).text
     assert "memory-core owns the slot" in page
     assert "embeddings" in page
+
+
+ODD = ("", "\0", "a\0b", "../../etc/passwd", "/etc/passwd", "..\\x", "%2e%2e%2f", "x" * 5000, "-1", "9" * 30, "'\"<>&")
+ODD += ("\r\nSet-Cookie: a=b", "ltm/' OR 1=1 --", "[]", "\u202e", "~/.ssh", "http://x", "\ufffd")
+PARAMETERS = {
+    "/": ("q", "in"),
+    "/browse": ("memory", "cursor"),
+    "/browse/item": ("memory", "path", "view", "line"),
+    "/browse/forget": ("memory", "path"),
+    "/browse/history": ("memory",),
+    "/sessions/transcript": ("id",),
+    "/pictures": ("memory", "by"),
+    "/settings/plugin": ("id",),
+}
+
+
+@pytest.mark.parametrize("path", PARAMETERS)
+@pytest.mark.parametrize("memory", ["memory-core", "memory-lancedb"])
+def test_odd_values_are_answered_or_refused_in_one_sentence(browser: Browser, path: str, memory: str) -> None:
+    for name in PARAMETERS[path]:
+        for value in ODD:
+            answer = browser.get(f"{path}?{urlencode({'memory': memory, 'path': 'MEMORY.md', name: value})}")
+            assert answer.status_code in (200, 400, 404), f"{name}={value!r}: {answer.status_code}"
+            assert "set-cookie" not in answer.headers
+            page = read(answer.text)
+            assert page.faults == [], f"{name}={value!r}"
+            assert "root:" not in page.text
+
+
+def test_an_address_that_leads_nowhere_has_the_menu(browser: Browser) -> None:
+    answer = browser.get("/nothing")
+    assert answer.status_code == 404
+    assert "/settings" in read(answer.text).links
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import threading
+import time
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -15,9 +16,11 @@ from memslot import MemslotError, visible
 from memslot_inspector import hit_count
 from memslot_inspector.app import MOST_AT_ONCE, Turns
 from memslot_inspector.forms import Field, fields_of, read, render
-from memslot_inspector.markdown import render_markdown
+from memslot_inspector.markdown import MOST_CHARS, render_markdown
 from memslot_inspector.markup import Markup, h
-from memslot_inspector.projection import project
+from memslot_inspector.pages.diff import diff, diff_of
+from memslot_inspector.pages.growth import grid_lines
+from memslot_inspector.projection import name_regions, project
 from memslot_inspector.visit import Page
 
 from tests.plugins.inspector.test_pages import read as read_page
@@ -88,8 +91,94 @@ def test_of_the_requests_that_a_tab_waits_for_only_the_latest_is_answered() -> N
         return [*await asyncio.gather(*typed), await other]
 
     answers = asyncio.run(ask())
-    assert [answer is None for answer in answers] == [True] * 19 + [False, False]
-    assert sorted(set(done)) == ["busy", "other", "typed 19"]
+    # The first had its turn before the others came; it waits for a free thread like everybody.
+    assert [answer is None for answer in answers] == [False] + [True] * 18 + [False, False]
+    assert sorted(set(done)) == ["busy", "other", "typed 0", "typed 19"]
+
+
+def test_a_tab_has_one_search_at_a_time_however_quickly_somebody_types() -> None:
+    at_work, most = 0, 0
+    lock = threading.Lock()
+
+    def work() -> Page:
+        nonlocal at_work, most
+        with lock:
+            at_work += 1
+            most = max(most, at_work)
+        time.sleep(0.02)
+        with lock:
+            at_work -= 1
+        return Page("", Markup(""))
+
+    async def type_in() -> list[object]:
+        turns, typed = Turns(), []
+        for _ in range(40):
+            typed.append(asyncio.create_task(turns.take("tab", work)))
+            await asyncio.sleep(0.003)
+        return list(await asyncio.gather(*typed))
+
+    answers = asyncio.run(type_in())
+    assert most == 1
+    assert answers[-1] is not None, "the last one is answered"
+    assert None in answers
+
+
+@pytest.mark.parametrize(
+    "pattern", ["[", "![", "[a](", "*a _b ", "a**b", "> ", "- ", "`" * 7 + " ", "<", "&#", "a|b\n-|-\n", "[x]: <", "\\"]
+)
+def test_markdown_that_is_made_to_be_slow_takes_as_long_as_it_is_long(pattern: str) -> None:
+    begun = time.process_time()
+    rendered = render_markdown((pattern * MOST_CHARS)[: MOST_CHARS // 4])
+    assert rendered is not None
+    assert time.process_time() - begun < 10, "its square would be minutes"
+
+
+def test_a_text_that_is_too_long_is_not_rendered() -> None:
+    assert render_markdown("a" * (MOST_CHARS + 1)) is None
+
+
+def test_a_diff_has_a_sign_for_each_line_and_marks_the_words_that_differ() -> None:
+    shown = diff(diff_of("same\n---\nI prefer tea today\n", "same\nI prefer cocoa today\n<script>\n")).text
+    assert '<span class="gutter">-</span><span>---' in shown, "a line of dashes is not the head of a file"
+    assert "I prefer <del>tea</del> today" in shown
+    assert "I prefer <ins>cocoa</ins> today" in shown
+    assert "&lt;script&gt;" in shown
+
+
+@given(st.lists(st.text("ab-+@ \n", max_size=8)), st.lists(st.text("ab-+@ \n", max_size=8)))
+def test_a_diff_shows_every_line_of_both(before: list[str], after: list[str]) -> None:
+    lines = diff_of("\n".join(before), "\n".join(after))
+    found = _Texts()
+    found.feed(diff(lines).text)
+    found.close()
+    shown = sorted(line for line in found.text.split("\n")[:-1])
+    assert shown == sorted(
+        line if line[:1] != "@" else f" line {line.split()[1].lstrip('-').partition(',')[0]}" for line in lines[2:]
+    )
+
+
+@pytest.mark.parametrize(
+    ("most", "lines"), [(1, [0, 1]), (4, [0, 1, 2, 3, 4]), (7, [0, 2, 4, 6, 8]), (100, [0, 50, 100])]
+)
+def test_a_curve_has_round_numbers_beside_it(most: int, lines: list[int]) -> None:
+    assert grid_lines(most) == lines
+
+
+def name_texts(texts: list[str], name: str) -> set[str]:
+    """The texts that have all the words of a name."""
+    return {text for text in texts if set(name.split(" · ")) <= set(text.split()) - {"the", "are"}}
+
+
+def test_parts_of_a_map_are_named_by_what_is_said_there_and_not_elsewhere() -> None:
+    texts = ["the crane crew waits"] * 6 + ["the tide tables are late"] * 6 + ["the harbour office"] * 6
+    places = [(10.0 * (number // 6) + number % 6 * 0.1, 0.0) for number in range(18)]
+    named = name_regions(places, texts)
+    assert [(round(x), name_texts(texts, name)) for x, _, name in sorted(named)] == [
+        (0, {"the crane crew waits"}),
+        (10, {"the tide tables are late"}),
+        (20, {"the harbour office"}),
+    ]
+    assert name_regions([], []) == []
 
 
 SCHEMA = {

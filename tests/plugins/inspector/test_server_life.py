@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -46,6 +48,44 @@ def test_it_ends_when_the_program_that_started_it_is_killed(home: Path) -> None:
     shell.wait(WAIT)
     with pytest.raises(httpx2.ConnectError):
         httpx2.get(link, timeout=WAIT)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="terminals of POSIX")
+@pytest.mark.parametrize("start", ['exec "$@"', '"$@" & wait', '"$@" & sleep 600'])
+def test_it_ends_when_its_terminal_is_closed(home: Path, start: str) -> None:
+    """In the foreground of a terminal, or in the background of a shell in it."""
+    window, terminal = os.openpty()
+    login = "import os, sys; os.login_tty(0); os.execvp('sh', ['sh', '-c', *sys.argv[1:]])"
+    command = [sys.executable, "-m", "memslot", "ui", "--no-open"]
+    shell = subprocess.Popen(
+        [sys.executable, "-c", login, start, "sh", *command], stdin=terminal, env=environment(home), cwd=home
+    )
+    os.close(terminal)
+    shown = b""
+    while not (link := re.search(rb"(http://127\.0\.0\.1:\S+)\r?\n", shown)):
+        shown += os.read(window, 4096)
+    assert httpx2.get(link[1].decode(), timeout=WAIT).status_code == 200
+    os.close(window)
+    deadline = time.monotonic() + WAIT
+    port = int(link[1].partition(b"127.0.0.1:")[2].partition(b"/")[0])
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=5).close()
+        except OSError:
+            break
+        assert time.monotonic() < deadline, "it goes on without its terminal"
+        time.sleep(0.1)
+    shell.kill()
+    shell.wait(WAIT)
+
+
+def test_a_signal_in_the_first_moments_is_not_lost(home: Path) -> None:
+    """From the link on the terminal to the server's own handlers; sooner, the signal itself ends it."""
+    for wait in (0.0, 0.1, 0.2, 0.4):
+        with serving(home) as server:
+            time.sleep(wait)
+            server.process.send_signal(signal.SIGTERM)
+            assert server.process.wait(WAIT) in (0, -signal.SIGTERM)
 
 
 def test_a_kill_during_writes_leaves_the_note_whole_and_keeps_what_was_acknowledged(home: Path) -> None:

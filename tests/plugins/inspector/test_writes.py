@@ -82,8 +82,17 @@ def test_a_secret_that_a_person_types_is_redacted(browser: Browser, note: Path) 
 def test_a_note_that_changed_meanwhile_is_not_overwritten(browser: Browser, note: Path) -> None:
     digest, text = browser.field(EDIT, "digest"), shown_text(browser, EDIT)
     note.write_text("An editor was quicker.\n", encoding="utf-8")
-    assert save(browser, text + "\nmine", digest) == 400
+    values = {**NOTE, "digest": digest, "text": f"{text}\nmine"}
+    answer = browser.post("/browse/save", values)
+    assert answer.status_code == 409
     assert note.read_text() == "An editor was quicker.\n"
+    page = read(answer.text)
+    assert "-An editor was quicker." in page.text, "what saving would take away is shown"
+    assert "+mine" in page.text
+    assert page.faults == []
+    fresh = answer.text.partition('name="digest" value="')[2].partition('"')[0]
+    assert browser.post("/browse/save", {**values, "digest": fresh}).status_code == 303, "and may be done all the same"
+    assert note.read_text().endswith("mine\n")
 
 
 def test_an_editor_keeps_every_character_of_a_hostile_note(browser: Browser) -> None:
@@ -118,7 +127,8 @@ def test_remember_keeps_a_text_in_the_memory_that_is_named(browser: Browser) -> 
 
 
 def test_forgetting_shows_first_what_goes_and_can_be_undone(browser: Browser) -> None:
-    text = "The old ferry timetable hangs by the door."
+    text, beside = "The old ferry timetable hangs by the door.", "The new ferry timetable hangs by the gate."
+    browser.post("/browse/remember", {"memory": "memory-lancedb", "text": beside})
     where = browser.post("/browse/remember", {"memory": "memory-lancedb", "text": text}).headers["location"]
     path = re.search(r"path=(ltm%2F[\w-]+)", where)
     assert path is not None
@@ -128,7 +138,9 @@ def test_forgetting_shows_first_what_goes_and_can_be_undone(browser: Browser) ->
     assert text in browser.get("/browse?memory=memory-lancedb").text, "asking must not forget"
     done = browser.post("/browse/forget", {"memory": "memory-lancedb", "path": [chosen]})
     assert "notice=forgotten" in done.headers["location"]
-    assert text not in browser.get("/browse?memory=memory-lancedb").text
+    left = browser.get("/browse?memory=memory-lancedb").text
+    assert text not in left
+    assert beside in left, "only what was shown is forgotten"
     again = browser.post("/browse/forget", {"memory": "memory-lancedb", "path": [chosen]})
     assert "notice=gone" in again.headers["location"]
     versions = re.findall(r'name="version" value="(\d+)"', browser.get("/browse/history?memory=memory-lancedb").text)
@@ -221,7 +233,9 @@ def test_an_empty_field_restores_the_default(browser: Browser, config: Path) -> 
 def test_a_value_that_the_schema_refuses_is_refused(browser: Browser, config: Path, name: str, value: str) -> None:
     answer = browser.post("/settings/preview", {**LANCE, f"set.config.{name}": value})
     assert answer.status_code == 400
-    assert 'role="alert"' in answer.text
+    told = answer.text.partition('role="alert">')[2].partition("<")[0]
+    label = {"storageOptions": "Storage options", "autoRecall": "Recall before each prompt", "scope": "Scope"}
+    assert name in told or label.get(name, "Memories before a prompt") in told, told
     assert config.read_text() == CONFIG
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, get_args
 from memslot import ChatType, Host, count_tokens
 
 from memslot_inspector.markup import NOTHING, Markup, h, join
+from memslot_inspector.pages.diff import diff
 from memslot_inspector.pages.layout import badge, empty, notice
 from memslot_inspector.visit import Page, Visit
 
@@ -157,13 +158,3 @@ def _difference(given: Given, less: Given, without: Sequence[str]) -> Markup:
     saved = sum(given.tokens.values()) - sum(less.tokens.values())
     head = h("h2", f"Without {', '.join(without)} ", badge(f"{-saved:+,} tokens"))
     return h("section", head, diff(lines) if lines else empty("Nothing changes."), class_="card")
-
-
-def diff(lines: Sequence[str]) -> Markup:
-    """A unified diff with its lines marked."""
-    kinds = {"+": "added", "-": "removed", "@": "place"}
-    shown = [
-        h("span", f"{line}\n", class_=None if line.startswith(("+++", "---")) else kinds.get(line[:1]))
-        for line in lines
-    ]
-    return h("pre", shown, class_="diff")

@@ -1,10 +1,9 @@
-"""Everything that is remembered: as a list, a time line or a table; each item as rendered, as source, and to edit."""
+"""Everything that is remembered: as a list, a time line or a table."""
 
 # mypy: disable-error-code="type-abstract"
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from datetime import date, datetime
 from itertools import groupby
@@ -13,25 +12,19 @@ from typing import TYPE_CHECKING, Any
 from memslot import (
     CanForget,
     CanList,
-    CanRead,
     CanRemember,
     CanUndo,
-    CanUpdate,
-    MemslotError,
     one_line,
 )
 
-from memslot_inspector.markdown import render_markdown
-from memslot_inspector.markup import NOTHING, Child, Markup, h, join, raw_text
-from memslot_inspector.pages.layout import ago, badge, bar, empty, notice, size, tabs
+from memslot_inspector.markup import NOTHING, Child, Markup, h, join
+from memslot_inspector.pages.layout import ago, badge, bar, empty, size, tabs
 from memslot_inspector.visit import Page, Redirect, Visit, address, item_address
 
 if TYPE_CHECKING:
     from memslot import Host, MemoryItem
 
 PAGE_SIZE = 200
-MOST_LINES = 20_000
-MOST_EDIT_CHARS = 400_000
 _TITLE_CHARS = 240
 
 
@@ -79,6 +72,13 @@ def _remember_form(visit: Visit, memory_id: str) -> Markup:
         action="/browse/remember",
         class_="card stack",
     )
+
+
+def remember(visit: Visit) -> Redirect:
+    memory_id, receipt = visit.host.memories.remember(
+        visit.get("text"), into=visit.get("memory") or None, session=visit.session
+    )
+    return Redirect(item_address(memory_id, receipt.path), "remembered" if receipt.is_new else "known")
 
 
 def _list(memory_id: str, items: Sequence[MemoryItem]) -> Markup:
@@ -167,113 +167,3 @@ def _time_line(memory_id: str, items: Sequence[MemoryItem]) -> Markup:
         ]
         months.append(h("section", h("h3", month), h("ol", days, class_="days")))
     return h("section", h("h2", "Days"), months, class_="timeline")
-
-
-# One item
-
-
-def read_whole(visit: Visit, path: str) -> tuple[str, str, bool]:
-    """The memory's id, the text of an item as `read` gives it, and whether that is all of it."""
-    memory_id, memory = visit.able(CanRead, "read")
-    parts: list[str] = []
-    line: int | None = 1
-    while line is not None and line <= MOST_LINES:
-        part = memory.read(path, start_line=line, max_lines=2000, session=visit.session)
-        parts.append(part.text)
-        line = part.next_line
-    return memory_id, "\n".join(parts), line is None
-
-
-def show_item(visit: Visit) -> Page:
-    path = visit.get("path")
-    memory_id, text, is_whole = read_whole(visit, path)
-    _, memory = visit.memory()
-    if not text:
-        return Page("Nothing there", notice(f"{path} is empty, or gone.", level="warn"), status=404)
-    view = visit.get("view") or ("source" if visit.get("line") else "rendered")
-    may_edit = isinstance(memory, CanUpdate) and is_whole and len(text) <= MOST_EDIT_CHARS
-    names = [("rendered", "Rendered"), ("source", "Source"), *([("edit", "Edit")] if may_edit else [])]
-    links = [
-        (name, address("/browse/item", memory=memory_id, path=path, view=each), each == view) for each, name in names
-    ]
-    head = h(
-        "div",
-        badge(memory_id, "memory"),
-        h("code", path, class_="quiet"),
-        _forget_link(memory_id, path) if isinstance(memory, CanForget) else NOTHING,
-        class_="item-head",
-    )
-    if view == "edit" and may_edit:
-        body = _editor(visit, memory_id, path, text)
-    elif view == "rendered" and (rendered := render_markdown(text)) is not None:
-        body = h("article", rendered, class_="card prose", dir="auto")
-    else:
-        body = _source(text, visit.number("line", 0))
-    cut = NOTHING if is_whole else notice(f"Only the first {MOST_LINES:,} lines are shown.", level="warn")
-    return Page(_heading(path, text), join([head, tabs(links, "Views"), cut, body]))
-
-
-def _heading(path: str, text: str) -> str:
-    """The path of a file; the text of an item without a better name."""
-    return path if "." in path else one_line(text, 80)
-
-
-def _forget_link(memory_id: str, path: str) -> Markup:
-    return h("a", "Forget…", href=address("/browse/forget", memory=memory_id, path=path), class_="button danger")
-
-
-def _source(text: str, line: int) -> Markup:
-    lines = [
-        h("li", h("span", each or " "), id=f"L{number}", class_="chosen" if number == line else None)
-        for number, each in enumerate(text.split("\n"), 1)
-    ]
-    return h("ol", lines, class_="card source", dir="auto")
-
-
-def _editor(visit: Visit, memory_id: str, path: str, text: str) -> Markup:
-    back = item_address(memory_id, path)
-    return h(
-        "form",
-        visit.token_field(),
-        h("input", type="hidden", name="memory", value=memory_id),
-        h("input", type="hidden", name="path", value=path),
-        h("input", type="hidden", name="digest", value=_digest(text)),
-        h(
-            "label",
-            h("span", "Text"),
-            # The first line break of a textarea is dropped by the browser.
-            h("textarea", join(["\n", raw_text(text)]), name="text", rows=24, spellcheck="true", class_="source"),
-        ),
-        h("p", "Lines that you do not touch keep their bytes, redacted secrets included.", class_="quiet"),
-        h(
-            "div",
-            h("a", "Cancel", href=back, class_="button"),
-            h("button", "Save", type="submit"),
-            class_="row end",
-        ),
-        method="post",
-        action="/browse/save",
-        class_="card stack",
-    )
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def save(visit: Visit) -> Redirect:
-    """Save an edited text, unless it was changed since the user saw it."""
-    path, text = visit.get("path"), visit.get("text")
-    memory_id, memory = visit.able(CanUpdate, "change what it holds")
-    _, seen, _ = read_whole(visit, path)
-    if _digest(seen) != visit.get("digest"):
-        raise MemslotError(f"{path} was changed meanwhile, and nothing was saved; go back and look at it again")
-    receipt = memory.update(path, text, expected=seen)
-    return Redirect(item_address(memory_id, receipt.path), "saved")
-
-
-def remember(visit: Visit) -> Redirect:
-    memory_id, receipt = visit.host.memories.remember(
-        visit.get("text"), into=visit.get("memory") or None, session=visit.session
-    )
-    return Redirect(item_address(memory_id, receipt.path), "remembered" if receipt.is_new else "known")

@@ -7,7 +7,7 @@ from __future__ import annotations
 from memslot import CanForget, CanRead, CanUndo, MemslotError
 
 from memslot_inspector.markup import h, join
-from memslot_inspector.pages.layout import notice
+from memslot_inspector.pages.layout import notice, short_path
 from memslot_inspector.visit import Page, Redirect, Visit, address
 
 MOST_AT_ONCE = 200
@@ -22,7 +22,13 @@ def ask(visit: Visit) -> Page:
         part = memory.read(path, max_lines=_SHOWN_LINES, session=visit.session) if isinstance(memory, CanRead) else None
         text = part.text if part is not None else ""
         more = "\n…" if part is not None and part.next_line else ""
-        texts.append(h("li", h("code", path), h("blockquote", f"{text}{more}" or "(its text cannot be shown)")))
+        texts.append(
+            h(
+                "li",
+                h("code", short_path(path), title=path),
+                h("blockquote", f"{text}{more}" or "(its text cannot be shown)"),
+            )
+        )
     undo = (
         "It stays in the history for a while, where you can bring it back."
         if isinstance(memory, CanUndo)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,7 @@ NOTICES = {
     "unchanged": "Nothing to change.",
 }
 MINUTE, HOUR, DAY = 60, 3600, 86_400
+_ID = re.compile(r"\b([0-9a-f]{8})(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 
 
 def page_html(page: Page, host: Host, path: str, notice: str, problem: str | None) -> str:
@@ -92,6 +94,12 @@ def error_page(error: Exception) -> Page:
     return Page("That did not work", shown, shown, 400)
 
 
+def missing_page() -> Page:
+    """The answer to an address that leads nowhere."""
+    said = h("p", "There is no such page. ", h("a", "Search the memory", href="/"), class_="empty")
+    return Page("Not found", said, status=404)
+
+
 def notice(text: str, *, level: str = "info", action: str | None = None) -> Markup:
     """A highlighted sentence, with what to do."""
     done = (" ", h("code", action)) if action else None
@@ -143,6 +151,11 @@ def ago(moment: datetime | None) -> Markup:
         text = moment.astimezone().strftime("%d %b %Y")
     exact = moment.astimezone().strftime("%Y-%m-%d %H:%M")
     return h("time", text, datetime=moment.isoformat(timespec="seconds"), title=exact)
+
+
+def short_path(path: str) -> str:
+    """The path of an item, of an id in it only the beginning."""
+    return _ID.sub(r"\1…", path)
 
 
 def size(number: int | None) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memslot_inspector.markup import NOTHING, Child, Markup, h, join
-from memslot_inspector.pages.layout import badge, bar, empty, notice
+from memslot_inspector.pages.layout import badge, bar, empty, notice, short_path
 from memslot_inspector.visit import Page, Visit, address, item_address
 
 if TYPE_CHECKING:
@@ -112,11 +112,12 @@ def _hit(memory_id: str, hit: MemoryHit, pattern: re.Pattern[str] | None, *, is_
         place.append(h("span", lines, class_="quiet"))
     if hit.score < WEAK_SCORE:
         place.append(badge("weak", "warn"))
+    where = item_address(memory_id, hit.path, hit.start_line)
     return h(
         "li",
         h(
             "div",
-            h("a", hit.path, href=item_address(memory_id, hit.path, hit.start_line), class_="path"),
+            h("a", short_path(hit.path), href=where, title=hit.path, class_="path"),
             place,
             h("span", f"{hit.score:.2f}", class_="score", title="score"),
             class_="hit-head",
@@ -157,7 +158,7 @@ def _dropped(memory_id: str, outcome: MemorySearchOutcome, is_stack: bool) -> Ma
     rows = [
         h(
             "tr",
-            h("td", h("a", path, href=item_address(memory_id, path, _line(each)))),
+            h("td", h("a", short_path(path), href=item_address(memory_id, path, _line(each)), title=path)),
             h("td", _value(each.get("score")), class_="number"),
             h("td", str(each.get("outcome", ""))),
         )

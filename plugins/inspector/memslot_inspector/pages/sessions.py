@@ -39,7 +39,7 @@ def show(visit: Visit) -> Page:
 
 def _row(summary: SessionSummary) -> Markup:
     record = summary.record
-    title = summary.title or summary.id
+    title = redact(summary.title) or summary.id
     tokens = record.input_tokens + record.output_tokens
     problem = (" ", badge(summary.problem, "warn")) if summary.problem else None
     return h(

@@ -12,7 +12,7 @@ from memslot import ConfigFile, Finding, MemslotError, examine
 
 from memslot_inspector.forms import Field, fields_of, read, render
 from memslot_inspector.markup import NOTHING, Markup, h, join
-from memslot_inspector.pages.agent import diff
+from memslot_inspector.pages.diff import diff
 from memslot_inspector.pages.layout import badge, empty, notice
 from memslot_inspector.visit import Page, Redirect, Visit, address
 
@@ -57,7 +57,9 @@ def _slot_form(visit: Visit) -> Markup:
         options += [h("option", each, value=each, selected=each == chosen) for each in known]
         label = "Owner" if place == 0 else f"Beside it, {place}" if place > 1 else "Beside it"
         control = h("select", options, name="slot", id=f"slot-{place}")
-        selects.append(h("li", h("label", label, for_=f"slot-{place}"), control, draggable="true", class_="field"))
+        grip = h("span", "⠿", class_="grip", aria_hidden="true", title="Drag to another place")
+        shown = h("label", label, for_=f"slot-{place}")
+        selects.append(h("li", grip, shown, control, draggable="true", class_="field"))
     return h(
         "section",
         h("h2", "Memory slot"),
