@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 MOST_CHARS = 100_000
-"""Maximum length of a note to render; a longer one is shown as source. Rows of brackets take two seconds at this size."""
+"""Maximum length of a note to render; a longer one is shown as source. Rows of brackets take two seconds then."""
 
 
 def render_markdown(text: str) -> Markup | None:
