@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -71,6 +72,7 @@ def test_a_full_disk_stops_no_search(small_disk: Path, tmp_path: Path, leave: Ca
     first.close()
     leave(world.location.index_file)
     fill(small_disk)
+    os.utime(next(world.location.workspace.glob("memory/*.md")), (0, 0))  # so that there is something to write
 
     manager = world.manager(DigestProvider())
     try:

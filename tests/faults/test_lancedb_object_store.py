@@ -219,13 +219,28 @@ class Writer:
         )
         assert self.process.stdout is not None
         assert self.process.stdout.readline().strip() == "ready"
+        self._said: list[str] = []
 
     def go(self) -> None:
         print("go", file=self.process.stdin, flush=True)
 
+    def wait_until_kept(self, count: int) -> None:
+        """Wait until it has reported so many memories as done."""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self._said.append(line)
+            if sum(each.startswith("done ") for each in self._said) >= count:
+                return
+        raise AssertionError("the writer ended")
+
     def lines(self) -> list[tuple[str, str]]:
-        out, _ = self.process.communicate()
-        return [(state, text) for state, _, text in (line.partition(" ") for line in out.splitlines())]
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        said = [*self._said, *self.process.stdout]
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+        return [(state, text) for state, _, text in (line.rstrip("\n").partition(" ") for line in said)]
 
 
 def texts(memory: LanceMemory) -> list[str]:
@@ -306,7 +321,8 @@ def test_a_writer_that_is_killed_loses_at_most_what_it_had_not_acknowledged(
     for number in range(4):
         writer = Writer(object_store, location, tmp_path / "writer", f"round {number}", 1000)
         writer.go()
-        time.sleep(0.2 + 0.1 * number)
+        writer.wait_until_kept(2)
+        time.sleep(0.1 * number)
         writer.process.kill()
         lines = writer.lines()
         done |= {text for state, text in lines if state == "done"}

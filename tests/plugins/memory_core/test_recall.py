@@ -86,6 +86,7 @@ def test_nothing_is_recalled_where_others_listen(host: Host, chat_type: Any) -> 
 
 def test_what_the_session_start_gave_is_not_recalled_again(host: Host, workspace: Path) -> None:
     (workspace / "MEMORY.md").write_text("# Memory\n\n- The gate is painted green every spring.\n")
+    host.memory.refresh()  # type: ignore[union-attr]
     question = "Which colour is the gate?"
 
     first, second = recalled(host, question, session="one"), recalled(host, question, session="one")
@@ -98,6 +99,7 @@ def test_a_long_note_is_recalled_by_whole_lines_around_what_was_asked(host: Host
     lines = [f"- Entry {number} of the log says that pump {number * 7} was checked and oiled." for number in range(120)]
     lines[77] = "- The zeppelin is in the hall behind the station."
     (workspace / "memory" / "log.md").write_text("\n".join(lines) + "\n")
+    host.memory.refresh()  # type: ignore[union-attr]
 
     context = recalled(host, "Where is the zeppelin?")
 
@@ -175,6 +177,7 @@ def test_passages_that_follow_each_other_in_a_file_are_one_item() -> None:
 def test_a_passage_is_recalled_with_more_lines_than_a_search_shows(host: Host, workspace: Path) -> None:
     lines = [f"Pump {number} of the zeppelin was checked by Ines and oiled at noon." for number in range(16)]
     (workspace / "memory" / "log.md").write_text("\n\n".join(lines) + "\n")
+    host.memory.refresh()  # type: ignore[union-attr]
 
     context = recalled(host, "Who checked the pumps of the zeppelin?")
 
