@@ -17,8 +17,6 @@ _CHECK_SECONDS = 0.1
 
 _FINISHING = ("memslot-sync", "memslot embedding")
 """Name prefixes of threads that end by themselves once their host is closed."""
-_FINISHING_SECONDS = 5.0
-"""For those: on a busy machine an import that one of them is in takes seconds."""
 
 
 def wait_for_threads(seconds: float) -> None:
@@ -26,11 +24,10 @@ def wait_for_threads(seconds: float) -> None:
 
     A daemon thread killed at exit inside native code, such as an import of numpy, can crash the process.
     """
-    begun = time.monotonic()
+    until = time.monotonic() + seconds
     for thread in threading.enumerate():
         if thread.daemon and thread.name.startswith(_FINISHING):
-            thread.join(max(0.0, begun + _FINISHING_SECONDS - time.monotonic()))
-    until = begun + seconds
+            thread.join(max(0.0, until - time.monotonic()))
     while not _threads.are_idle() and time.monotonic() < until:
         time.sleep(0.005)
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from memslot.threads import wait_for_threads
 
-_PATIENCE_SECONDS = 1.0
+_PATIENCE_SECONDS = 5.0
+"""On a busy machine, the import of an embedder that a thread is in takes seconds."""
 _closers: dict[int, Callable[[], Any]] = {}
 _lock = threading.Lock()
 _installed = False

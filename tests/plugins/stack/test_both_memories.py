@@ -100,7 +100,10 @@ class TestRecall:
         assert "Ana prefers tea over coffee" in context
         assert "memory-" not in context
 
-    def test_the_same_statement_is_found_once_by_meaning_too(self, open_both: Open, workspace: Path) -> None:
+    def test_the_same_statement_is_found_once_by_meaning_too(
+        self, open_both: Open, workspace: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("memslot.embeddings.likeness.SECONDS", 60.0)  # for a busy machine
         (workspace / "MEMORY.md").write_text("Ana, my sister, prefers tea over coffee.\n")
         host = open_both(provider="universal")
         host.memories.remember("Ana prefers tea over coffee", into="memory-lancedb")
