@@ -24,7 +24,7 @@ MOST_NAMED = 30
 """Up to so many dots have their text beside them; of more, regions are named."""
 _WIDTH, _HEIGHT, _EDGE = 720, 400, 28
 _NAME_CHARS, _CHAR_WIDTH, _LINE_HEIGHT = 26, 6.2, 15
-Place = tuple[float, float]
+Box = tuple[float, float, float, float]
 
 
 def memory_map(visit: Visit, memory_id: str, memory: object) -> Markup:
@@ -68,11 +68,12 @@ def _drawing(memory_id: str, points: Sequence[MemoryPoint], groups: Sequence[str
         for point, group, (x, y) in zip(points, groups, places, strict=True)
     ]
     if len(points) <= MOST_NAMED:
-        texts = [
+        covered = [(x - radius, y - radius, x + radius, y + radius) for x, y in places]
+        above = [
             (x, y - radius - 5, one_line(each.excerpt, _NAME_CHARS))
             for each, (x, y) in zip(points, places, strict=True)
         ]
-        names = h("g", _names(texts), class_="names", aria_hidden="true")
+        names = h("g", _names(above, covered), class_="names", aria_hidden="true")
     else:
         regions = name_regions(places, [each.excerpt for each in points])
         names = h("g", _names(regions), class_="names regions", aria_hidden="true")
@@ -97,9 +98,9 @@ def _key(name: str, colour: int, count: int) -> Markup:
     return h("li", dot, name, h("span", f"{count:,}", class_="quiet number"))
 
 
-def _names(texts: Sequence[tuple[float, float, str]]) -> Iterator[Markup]:
-    """The texts that fit without covering an earlier one."""
-    taken: list[tuple[float, float, float, float]] = []
+def _names(texts: Sequence[tuple[float, float, str]], covered: Sequence[Box] = ()) -> Iterator[Markup]:
+    """The texts that fit without covering an earlier one, or a place that must stay free."""
+    taken = list(covered)
     for x, y, text in texts:
         half = len(text) * _CHAR_WIDTH / 2
         x, y = min(max(x, half + 4), _WIDTH - half - 4), max(y, _LINE_HEIGHT)
