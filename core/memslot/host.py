@@ -152,6 +152,8 @@ class Host:
         with self._starting:
             if self._is_filled or self._closed:
                 return
+            # Providers first: a memory that is running already may select one in a thread of its own.
+            self._start_providers([each.id for each in self.activation.running if each.providers])
             self._is_filled = True  # set first: plugins may use the registries while they register
             self._start(tuple(self._waiting))
             self._registries.fill(plugin for plugin in self.activation.running if plugin.id in self._contexts)
@@ -169,14 +171,11 @@ class Host:
             self._contexts = {p.id: self._contexts[p.id] for p in self.activation.running if p.id in self._contexts}
             self._runner.arrange(tuple(self._contexts))
 
-    def _start_providers(self, settings: MemorySearch) -> None:
-        """Start the plugins that a choice of provider may need."""
-        if self._is_filled:
-            return
-        needed = plugins_for(settings, self.activation.running)
+    def _start_providers(self, plugin_ids: Collection[str]) -> None:
+        """Start plugins, and collect their embedding providers."""
         with self._starting:
-            self._start(needed)
-            self._registries.take_providers(each for each in needed if each in self._contexts)
+            self._start(plugin_ids)
+            self._registries.take_providers(each for each in plugin_ids if each in self._contexts)
 
     def _load_plugin(self, plugin: PluginInfo) -> object | None:
         self._threads.watch(plugin.id, plugin.root)
@@ -278,7 +277,8 @@ class Host:
     def select_embedder(self, settings: MemorySearch | None = None) -> Selection:
         """Select an embedding provider by the agent's `memorySearch` settings, or by those given."""
         settings = settings or self.config.memory_search(self.agent_id)
-        self._start_providers(settings)
+        if not self._is_filled:
+            self._start_providers(plugins_for(settings, self.activation.running))
         return self._registries.providers.select(settings)
 
     # Tools

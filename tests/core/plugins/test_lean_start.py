@@ -6,6 +6,9 @@ import json
 import os
 import subprocess
 import sys
+import threading
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -145,8 +148,6 @@ def test_a_prepared_host_starts_a_plugin_for_its_command(prepare: Any) -> None:
 
 
 def test_a_prepared_host_starts_only_the_provider_that_is_named(prepare: Any) -> None:
-    from dataclasses import replace
-
     with prepare() as host:
         settings = host.config.memory_search()
         assert host.select_embedder(replace(settings, provider="none")).provider is None
@@ -199,6 +200,32 @@ def test_a_prepared_host_is_whole_once_something_needs_all_plugins(prepare: Any)
         assert [spec.id for spec in host.embedding_providers.specs] == ["of-first", "of-second", "of-third"]
         assert host._runner.implementers("agent_end") == ["first", "second", "third"]
         assert list(host.diagnostics) == []
+
+
+def test_providers_are_there_before_the_other_plugins_have_all_registered(prepare: Any, write_plugin: Any) -> None:
+    gate = """
+    @hookimpl
+    def register_tools():
+        import pathlib, time
+        here = pathlib.Path(__file__).parent
+        (here / "begun").touch()
+        while not (here / "open").exists():
+            time.sleep(0.01)
+        return []
+    """
+    folder = write_plugin("gate", gate)
+    with prepare("gate,third") as host:
+        starting = threading.Thread(target=host.tools)
+        starting.start()
+        try:
+            while not (folder / "begun").exists():
+                time.sleep(0.01)
+            # As a sync does that a memory began in a thread of its own.
+            settings = replace(host.config.memory_search(), provider="of-third")
+            assert host.select_embedder(settings).reason == "of-third: not there"
+        finally:
+            (folder / "open").touch()
+            starting.join()
 
 
 def test_a_prepared_host_that_is_closed_starts_nothing(prepare: Any) -> None:
