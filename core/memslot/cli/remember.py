@@ -7,7 +7,7 @@ import sys
 import click
 
 from memslot.cli.output import clean, print_json, say_done, say_warning
-from memslot.cli.slot import agent_option, check_memory_id, json_option, open_memories
+from memslot.cli.slot import agent_option, check_memory_id, json_option, open_memories, refresh_all
 
 
 @click.command("remember")
@@ -32,11 +32,12 @@ def command(text: str, memory_id: str | None, agent: str | None, as_json: bool) 
         if as_json:
             kept = {"memory": kept_in, "path": receipt.path, "isNew": receipt.is_new, "warning": receipt.warning}
             print_json(kept)
-            return
-        word = "remembered in" if receipt.is_new else "already known to"
-        say_done(f"{word} {kept_in}: {clean(receipt.path)}")
-        if receipt.warning:
-            say_warning(clean(receipt.warning))
+        else:
+            word = "remembered in" if receipt.is_new else "already known to"
+            say_done(f"{word} {kept_in}: {clean(receipt.path)}")
+            if receipt.warning:
+                say_warning(clean(receipt.warning))
+        refresh_all(host, kept_in)
 
 
 def _read_stdin() -> str:
