@@ -17,6 +17,7 @@ _CHECK_SECONDS = 0.1
 
 _FINISHING = ("memslot-sync", "memslot embedding")
 """Name prefixes of threads that end by themselves once their host is closed."""
+_POOL_NAME = "memslot call"
 
 
 def wait_for_threads(seconds: float) -> None:
@@ -30,6 +31,14 @@ def wait_for_threads(seconds: float) -> None:
             thread.join(max(0.0, until - time.monotonic()))
     while not _threads.are_idle() and time.monotonic() < until:
         time.sleep(0.005)
+
+
+def are_threads_busy() -> bool:
+    """Whether a call of ours has not come back, and its thread would be killed at exit wherever it is."""
+    return not _threads.are_idle() or any(
+        thread.daemon and thread.name.startswith(("memslot-", "memslot ")) and thread.name != _POOL_NAME
+        for thread in threading.enumerate()
+    )
 
 
 class StillRunningError(Exception):
@@ -75,7 +84,7 @@ class _Threads:
             waiting.put(work)
         else:
             caller = threading.get_ident()
-            start_thread(lambda: self._serve(work, caller), "memslot call")
+            start_thread(lambda: self._serve(work, caller), _POOL_NAME)
 
     def _serve(self, work: Callable[[], None], caller: int) -> None:
         calls: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()

@@ -26,6 +26,12 @@ def main() -> None:
 
     try:
         app.main(prog_name="memslot", color=False if os.environ.get("NO_COLOR") else None)
+    except SystemExit as end:
+        if "memslot.agent.at_exit" in sys.modules and isinstance(end.code, int):
+            from memslot.agent.at_exit import exit_past_threads
+
+            exit_past_threads(end.code)
+        raise
     except Exception as error:
         owner = plugin_commands.running
         if owner is None and isinstance(error, OSError) and _is_full_output(error):
