@@ -277,7 +277,7 @@ def test_of_many_processes_one_takes_an_entry_and_if_it_is_killed_another_does(b
         taker.stdin.write("\n")
         taker.stdin.flush()
     deadline = time.monotonic() + 30
-    while not log.exists():
+    while not (log.exists() and log.read_text().endswith("\n")):
         assert time.monotonic() < deadline
         time.sleep(0.005)
     victim = int(log.read_text().split()[0])

@@ -11,6 +11,7 @@ from memslot import EmbeddingPipeline, EmbeddingProvider, Host, Selection
 from memslot.testing import HashingProvider, HostOpener
 from memslot_memory_lancedb.embedding.embedder import Choose
 from memslot_memory_lancedb.memory import LanceMemory
+from memslot_memory_lancedb.recall.context import RecallLimits
 from memslot_memory_lancedb.store import purge
 
 MakeMemory = Callable[..., LanceMemory]
@@ -50,6 +51,7 @@ def make_memory(tmp_path: Path) -> Iterator[MakeMemory]:
         state = folder / "state"
         state.mkdir(parents=True, exist_ok=True)
         pick = choose(None if without_provider else provider or HashingProvider())
+        options.setdefault("recall", RecallLimits(seconds=60.0))  # what a busy machine needs is not looked at here
         memory = LanceMemory(location or str(folder / "lancedb"), agent_id, pick, state, **options)
         opened.append(memory)
         return memory
