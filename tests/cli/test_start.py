@@ -298,8 +298,8 @@ def test_an_unknown_command_is_wrong_usage_and_the_likely_one_is_named(memslot, 
     assert re.search(rf"Did you mean .*{meant}", done.stderr)
 
 
-@pytest.mark.parametrize("command", ["chat", "mcp"])
-def test_a_command_of_a_plugin_that_is_not_installed_names_the_extra(command: str, monkeypatch) -> None:
+@pytest.mark.parametrize(("command", "extra"), [("chat", "chat"), ("connect", "mcp"), ("ui", "ui")])
+def test_a_command_of_a_plugin_that_is_not_installed_names_the_extra(command: str, extra: str, monkeypatch) -> None:
     """The names come from the metadata of the distribution `memslot`, which is installed here with all its plugins."""
     from click.testing import CliRunner
     from memslot import extra_install_command
@@ -312,7 +312,7 @@ def test_a_command_of_a_plugin_that_is_not_installed_names_the_extra(command: st
     done = CliRunner().invoke(app, [command])
 
     assert done.exit_code == 1
-    assert f"install it with: {extra_install_command(command)}\n" in done.output
+    assert f"install it with: {extra_install_command(extra)}\n" in done.output
     assert "No such command" in CliRunner().invoke(app, ["openai"]).output, "an extra, but no command"
 
 

@@ -33,9 +33,13 @@ def install_command(plugin_id: str) -> str | None:
 
 
 def install_command_for(command: str) -> str | None:
-    """The command that installs the plugin of a command: the extra `mcp` brings memslot-mcp-server, which has it."""
-    brings = any(each.extra == command and each.name.startswith(f"memslot-{command}") for each in _requirements())
-    return extra_install_command(command) if brings else None
+    """The command that installs the plugin of a command, by the list in the metadata of the distribution `memslot`."""
+    try:
+        listed = metadata.distribution("memslot").entry_points
+    except metadata.PackageNotFoundError:
+        return None
+    extra = next((each.value for each in listed if (each.group, each.name) == ("memslot.commands", command)), None)
+    return None if extra is None else extra_install_command(extra)
 
 
 def extra_install_command(extra: str | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,7 @@ def install(folder: Path, monkeypatch: pytest.MonkeyPatch, origin: dict[str, obj
     info = folder / "site" / "memslot-0.1.0.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text(METADATA)
+    (info / "entry_points.txt").write_text("[memslot.commands]\nconnect = mcp\n")
     if origin is not None:
         (info / "direct_url.json").write_text(json.dumps(origin))
     monkeypatch.syspath_prepend(str(info.parent))
@@ -42,7 +44,7 @@ def test_what_came_from_an_index_is_added_to_from_there(tmp_path: Path, monkeypa
 
     assert install_command("memory-core") == "pip install memslot"
     assert install_command("mcp-server") == 'pip install "memslot[mcp]"'
-    assert install_command_for("mcp") == extra_install_command("mcp") == 'pip install "memslot[mcp]"'
+    assert install_command_for("connect") == extra_install_command("mcp") == 'pip install "memslot[mcp]"'
     assert (install_command("unheard-of"), install_command_for("unheard-of")) == (None, None)
 
 
@@ -69,3 +71,17 @@ def test_a_wheel_that_was_installed_by_its_path_is_no_clone(tmp_path: Path, monk
     install(tmp_path, monkeypatch, {"url": root.as_uri(), "archive_info": {}})
 
     assert extra_install_command("mcp") == 'pip install "memslot[mcp]"'
+
+
+def test_each_command_of_a_plugin_that_only_an_extra_brings_is_listed() -> None:
+    root = Path(__file__).parents[3]
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    base = {each.partition("==")[0] for each in project["dependencies"]}
+    extras = {needs[0].partition("==")[0]: extra for extra, needs in project["optional-dependencies"].items()}
+    expected = {}
+    for manifest in root.glob("plugins/*/*/memslot.plugin.json"):
+        own = tomllib.loads((manifest.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]["name"]
+        commands = json.loads(manifest.read_text(encoding="utf-8")).get("provides", {}).get("commands", [])
+        if own not in base:
+            expected |= {each if isinstance(each, str) else each["name"]: extras[own] for each in commands}
+    assert project["entry-points"]["memslot.commands"] == expected
