@@ -8,8 +8,6 @@ from importlib import resources
 
 from memslot_mcp_server.clients.server_entry import Program
 
-PLUGIN_FILE = "plugin/memslot.js"
-"""In opencode's config folder."""
 _COMMAND = re.compile(r"^const COMMAND = (\[.*\])$", re.MULTILINE)
 _VARIABLES = re.compile(r"^const VARIABLES = (\{.*\})$", re.MULTILINE)
 
