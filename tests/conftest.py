@@ -25,9 +25,12 @@ os.environ.setdefault("MEMSLOT_SHARED_CACHE", str(ROOT / ".build" / "cache"))
 settings.register_profile("memslot", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("memslot")
 
+# A shell starts what runs in the background deaf to Ctrl-C, and nohup to the end of a terminal. So would be all that the
+# tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # A shell starts what runs in the background deaf to Ctrl-C, and so would be all that the tests start and interrupt.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 CAPABILITIES_VERSION = 0x20080522
