@@ -25,8 +25,8 @@ os.environ.setdefault("MEMSLOT_SHARED_CACHE", str(ROOT / ".build" / "cache"))
 settings.register_profile("memslot", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("memslot")
 
-# A shell starts what runs in the background deaf to Ctrl-C, and nohup to the end of a terminal. So would be all that the
-# tests start and interrupt.
+# A shell starts what runs in the background deaf to Ctrl-C, and nohup to the end of a terminal; so would be all that
+# the tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
