@@ -17,7 +17,6 @@ _CHECK_SECONDS = 0.1
 
 _FINISHING = ("memslot-sync", "memslot embedding")
 """Name prefixes of threads that end by themselves once their host is closed."""
-_POOL_NAME = "memslot call"
 
 
 def wait_for_threads(seconds: float) -> None:
@@ -34,10 +33,9 @@ def wait_for_threads(seconds: float) -> None:
 
 
 def are_threads_busy() -> bool:
-    """Whether a call of ours has not come back, and its thread would be killed at exit wherever it is."""
+    """Whether threads that `wait_for_threads` waits for have not ended."""
     return not _threads.are_idle() or any(
-        thread.daemon and thread.name.startswith(("memslot-", "memslot ")) and thread.name != _POOL_NAME
-        for thread in threading.enumerate()
+        thread.daemon and thread.name.startswith(_FINISHING) for thread in threading.enumerate()
     )
 
 
@@ -84,7 +82,7 @@ class _Threads:
             waiting.put(work)
         else:
             caller = threading.get_ident()
-            start_thread(lambda: self._serve(work, caller), _POOL_NAME)
+            start_thread(lambda: self._serve(work, caller), "memslot call")
 
     def _serve(self, work: Callable[[], None], caller: int) -> None:
         calls: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()

@@ -421,7 +421,7 @@ def test_a_property_that_raises_costs_the_memory_its_part(open_stack: Open) -> N
     outcome = host.memories.search("tea")
     assert [each.memory_id for each in outcome.hits] == ["shelf"]
     assert outcome.problems == {"moody": "RuntimeError: not today"}
-    assert host.memories.statuses()["moody"].problems == ("its status cannot be had: RuntimeError: not today",)
+    assert host.memories.statuses()["moody"].problems == ("it did not report its status: RuntimeError: not today",)
     with pytest.raises(MemslotError):
         host.memories.remember(TEA)
     host.close()
@@ -442,7 +442,7 @@ def test_a_status_that_cannot_be_shown_is_a_problem(open_stack: Open, status: Me
             return status
 
     statuses = open_stack(odd=Odd(), shelf=Shelf()).memories.statuses()
-    assert "its status cannot be had: returned a MemoryStatus whose" in statuses["odd"].problems[0]
+    assert "it did not report its status: returned a MemoryStatus whose" in statuses["odd"].problems[0]
     assert statuses["shelf"].is_healthy
 
 
