@@ -35,7 +35,7 @@ $(VENV)/.ready: pyproject.toml core/pyproject.toml $(wildcard plugins/*/pyprojec
 
 # What is needed to work on it: also the plugins of the extras, and the tools.
 $(VENV)/.ready-dev: $(VENV)/.ready Makefile
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(OUR_PACKAGES) $(TOOLS)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile $(OUR_PACKAGES) $(TOOLS)
 	@touch $@
 
 # QMD and the coding agents come from npm. Where there is none, it comes from a wheel, with its Node.
@@ -52,8 +52,9 @@ $(NPM)/bin/npm:
 demo: $(VENV)/.ready
 	@PATH="$(abspath $(BIN)):$$PATH" sh examples/demo.sh
 
-# Files, not single tests, go to the workers: what a module's fixtures set up is set up once.
-PARALLEL := -n 2 --dist loadfile
+# Files, not single tests, go to the workers: what a module's fixtures set up is set up once. Three on two cores, since
+# many tests wait for a process, a server or a time-out.
+PARALLEL := -n 3 --dist loadfile
 FAST := "not slow and not install and not clients and not browser"
 
 test: $(VENV)/.ready-dev
@@ -99,7 +100,7 @@ test-pythons: $(VENV)/.ready-dev
 		test "$$version" = "$(THIS_PYTHON)" && continue; \
 		echo "== the fast tests on Python $$version"; \
 		test -x .build/python$$version/bin/python || $$python -m venv .build/python$$version || exit 1; \
-		.build/python$$version/bin/python -m pip install --quiet --disable-pip-version-check $(OUR_PACKAGES) $(TOOLS) || exit 1; \
+		.build/python$$version/bin/python -m pip install --quiet --disable-pip-version-check --no-compile $(OUR_PACKAGES) $(TOOLS) || exit 1; \
 		.build/python$$version/bin/python -m pytest $(PARALLEL) -m $(FAST) $(OF_ANY_PYTHON) || exit 1; \
 	done
 

@@ -6,10 +6,13 @@ import itertools
 import json
 from typing import Any
 
+import pytest
+
 TURNS = 50
 FRUITS = ("papaya", "lychee", "quince", "guava", "persimmon")
 
 
+@pytest.mark.slow
 def test_each_request_begins_with_the_one_before(chat: Any, wire: Any) -> None:
     workspace = chat.command.home / "workspace"
     (workspace / "memory").mkdir(parents=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tests.plugins.mcp_server.conftest import World
 from tests.plugins.mcp_server.talk import talking
 
@@ -34,6 +36,7 @@ def test_instructions_and_tools_stay_the_same_while_notes_are_written(world: Wor
     assert len(json.loads(lists.pop())["tools"]) >= 3
 
 
+@pytest.mark.slow
 def test_hooks_add_to_the_prompt_and_to_nothing_before_it(world: World) -> None:
     """`additionalContext` of a prompt is all there is: no system message, nothing for the turns before."""
     with talking(world) as talk:  # the server that answers hooks
