@@ -10,7 +10,7 @@ TOOLS := "anthropic>=2.10" "build>=1.2" "coverage>=7.10" "hatchling>=1.27" "hugg
 
 help:
 	@echo "make demo        set up, then show a host with a memory in its slot"
-	@echo "make test        set up, then run the tests: about ten minutes on two cores"
+	@echo "make test        set up, then run the tests: 25 minutes on two busy cores, less on idle ones"
 	@echo "make test-slow   the long ones (kill rounds, installs, a browser, real clients), and the fast ones on other Pythons"
 	@echo "make test-clients the real coding agents from npm, with memslot beside them: under eight minutes"
 	@echo "make test-browser the inspector in Chromium, which it installs on Debian"
