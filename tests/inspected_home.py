@@ -112,6 +112,10 @@ MEMORY_IDS = tuple(str(uuid.uuid5(uuid.NAMESPACE_URL, text)) for _, _, text in M
 SESSION, SECRET_SESSION = "harbour-1", "harbour-2"
 
 
+WAIT = 120
+"""Seconds for what takes one or two, on a machine that is busy with something else."""
+
+
 def fill_home(home: Path) -> None:
     """Notes of two months, captured memories, a conversation, two hostile notes."""
     workspace = home / "workspace"
@@ -169,7 +173,7 @@ def environment(home: Path) -> dict[str, str]:
 def run(home: Path, *arguments: str) -> str:
     """Run a memslot command to its end."""
     command = [sys.executable, "-m", "memslot", *arguments]
-    done = subprocess.run(command, env=environment(home), cwd=home, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, env=environment(home), cwd=home, capture_output=True, text=True, timeout=WAIT)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -209,13 +213,13 @@ def serving(home: Path, *arguments: str) -> Iterator[Server]:
     try:
         assert process.stdout is not None
         link = process.stdout.readline().strip()
-        assert link.startswith("http://127.0.0.1:"), process.communicate(timeout=30)[1]
+        assert link.startswith("http://127.0.0.1:"), process.communicate(timeout=WAIT)[1]
         yield Server(process, link, home)
     finally:
         if process.poll() is None:
             process.send_signal(signal.SIGTERM)
         try:
-            process.communicate(timeout=30)
+            process.communicate(timeout=WAIT)
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()

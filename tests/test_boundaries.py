@@ -125,11 +125,23 @@ def test_plugins_import_only_public_names_of_the_host_and_no_other_plugin() -> N
 # The order of rooms in the host
 
 ROOMS = (
-    {"blas", "diagnostics", "errors", "events", "invisible", "loopback", "redaction", "storage", "text", "threads"},
+    {
+        "blas",
+        "diagnostics",
+        "errors",
+        "events",
+        "invisible",
+        "loopback",
+        "redaction",
+        "storage",
+        "text",
+        "threads",
+        "workers",
+    },
     {"config"},
     {"plugins", "embeddings", "memory", "retrieval", "tools", "hookspecs"},
     {"agent", "sessions"},
-    {"host", "hosts", "clients", "doctor", "scaffold", "validation", "importing", "config_fixes"},
+    {"host", "hosts", "clients", "doctor", "scaffold", "validation", "config_fixes"},
     {"cli", "testing", "__main__"},
 )
 """From the lowest to the highest: a room never imports one that stands above it."""

@@ -119,6 +119,8 @@ if TYPE_CHECKING:
     from memslot.memory.fence import fence as fence
     from memslot.memory.fence import recalled_blocks as recalled_blocks
     from memslot.memory.fence import strip_recalled as strip_recalled
+    from memslot.memory.paging import list_all as list_all
+    from memslot.memory.paging import read_parts as read_parts
     from memslot.memory.stack import MemoryStack as MemoryStack
     from memslot.memory.stack import StackHit as StackHit
     from memslot.memory.stack import StackOutcome as StackOutcome
@@ -160,6 +162,7 @@ if TYPE_CHECKING:
     from memslot.tools import Tool as Tool
     from memslot.tools import ToolCall as ToolCall
     from memslot.tools import ToolResult as ToolResult
+    from memslot.workers import Workers as Workers
 
 _HOMES = {
     "agent.compaction": ["CompactionFlush", "FlushTurn", "count_tokens", "is_silent_reply"],
@@ -249,6 +252,7 @@ _HOMES = {
     ],
     "memory.contract": ["Memory", "MemoryHit", "MemorySearchOutcome", "MemoryStatus", "search_memory"],
     "memory.fence": ["fence", "recalled_blocks", "strip_recalled"],
+    "memory.paging": ["list_all", "read_parts"],
     "memory.stack": ["MemoryStack", "StackHit", "StackOutcome"],
     "invisible": ["visible"],
     "plugins.context": ["PluginContext"],
@@ -270,6 +274,7 @@ _HOMES = {
     "storage.lock": ["file_lock", "note_lock"],
     "text": ["clean_lines", "encodable", "one_line"],
     "threads": ["SingleFlight", "StillRunningError"],
+    "workers": ["Workers"],
     "tools": ["Tool", "ToolCall", "ToolResult"],
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}

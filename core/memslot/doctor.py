@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from memslot.config.allowed import part_of
+from memslot.config.allowed import keys_of_format, part_of
 from memslot.config.keypath import KeyPath, format_key, lookup
-from memslot.config.layers import read_layers
 from memslot.config.merge import merged
 from memslot.config.model import SECTIONS, section_places
 from memslot.config.paths import Places
@@ -19,7 +18,7 @@ from memslot.embeddings.selection import REPLACED, Selection
 from memslot.errors import ConfigError, MemslotError
 from memslot.host import Host
 from memslot.plugins.activation import NO_OWNER, Decision, members_of
-from memslot.plugins.config_loader import load_config, parse_config, setting_problems
+from memslot.plugins.config_loader import find_layers, load_config, parse_config, setting_problems
 from memslot.plugins.loaded_config import LoadedConfig
 from memslot.plugins.overview import decide_plugins
 
@@ -70,7 +69,7 @@ def _examine_home(places: Places) -> Iterator[Finding]:
 def _examine_host(places: Places, *, plugins_only: bool) -> Iterator[Finding]:
     """Report and remove what is invalid in the config, then load the rest, so that one mistake hides no other."""
     try:
-        layers, warnings = read_layers(places)
+        layers, warnings = find_layers(places)
     except ConfigError as error:  # no file that could be read in part
         yield Finding("problem", "config", str(error), f"correct {places.config_file}, then run: memslot doctor")
         return
@@ -243,19 +242,11 @@ def _provider_names(host: Host, tree: Any) -> Iterator[tuple[str, str]]:
     paths: list[KeyPath] = [(*place, name) for place in places for name in ("provider", "fallback")]
     for plugin in host.activation.running:
         prefix = ("plugins", "entries", plugin.id, "config")
-        paths += [(*prefix, *path) for path in _settings_of_format(plugin.config_schema, PROVIDER_FORMAT)]
+        paths += keys_of_format(lookup(tree, prefix), dict(plugin.config_schema), PROVIDER_FORMAT, prefix)
     for path in paths:
         value = lookup(tree, path)
         if isinstance(value, str) and "${" not in value:
             yield format_key(path), value
-
-
-def _settings_of_format(schema: Any, wanted: str) -> Iterator[KeyPath]:
-    properties = schema.get("properties") if isinstance(schema, Mapping) else None
-    for name, inner in properties.items() if isinstance(properties, Mapping) else ():
-        if isinstance(inner, Mapping) and inner.get("format") == wanted:
-            yield (name,)
-        yield from ((name, *path) for path in _settings_of_format(inner, wanted))
 
 
 def _examine_embeddings(selection: Selection, fixes: ConfigFixes) -> Iterator[Finding]:

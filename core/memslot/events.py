@@ -65,7 +65,9 @@ class AgentStart:
     recalled: Sequence[RecalledItem] = ()
     """Since host API 2."""
     recall_chars: int = 1000
-    """Maximum length of the block of recalled items; of several memories, the largest counts. Since host API 2."""
+    """Maximum length of the block of recalled items, at most 20,000; of several memories, the largest counts.
+
+    Since host API 2."""
 
 
 WrittenBy = Literal["tool", "capture", "remember"]

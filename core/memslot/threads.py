@@ -13,10 +13,8 @@ from typing import Any, Generic, TypeVar
 Value = TypeVar("Value")
 _CHECK_SECONDS = 0.1
 """How often a waiting caller calls its `check`."""
-
-
-_FINISHING = ("memslot-sync", "memslot embedding")
-"""Name prefixes of threads that end by themselves once their host is closed."""
+_TASK = "memslot task"
+"""How the name of a thread begins, a plugin's too, if it ends by itself once its host is closed."""
 
 
 def wait_for_threads(seconds: float) -> None:
@@ -26,7 +24,7 @@ def wait_for_threads(seconds: float) -> None:
     """
     until = time.monotonic() + seconds
     for thread in threading.enumerate():
-        if thread.daemon and thread.name.startswith(_FINISHING):
+        if thread.daemon and thread.name.startswith(_TASK):
             thread.join(max(0.0, until - time.monotonic()))
     while not _threads.are_idle() and time.monotonic() < until:
         time.sleep(0.005)
@@ -35,7 +33,7 @@ def wait_for_threads(seconds: float) -> None:
 def are_threads_busy() -> bool:
     """Whether threads that `wait_for_threads` waits for have not ended."""
     return not _threads.are_idle() or any(
-        thread.daemon and thread.name.startswith(_FINISHING) for thread in threading.enumerate()
+        thread.daemon and thread.name.startswith(_TASK) for thread in threading.enumerate()
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Request, expect, sync_playwright
 
-from tests.inspected_home import CONFIG, NOTES, Server, fill_home, serving
+from tests.inspected_home import CONFIG, NOTES, WAIT, Server, fill_home, serving
 
 ROOT = Path(__file__).parents[2]
 SCREENSHOTS = ROOT / ".build" / "screenshots"
@@ -58,7 +58,7 @@ class Tab:
         ]
 
 
-expect.set_options(timeout=30_000)  # the machine may be busy with something else
+expect.set_options(timeout=1000 * WAIT)
 
 
 @pytest.fixture(scope="session")
@@ -86,7 +86,7 @@ def running(home: Path) -> Iterator[Server]:
 @pytest.fixture(scope="session")
 def signed_in(chromium: Browser, running: Server) -> Any:
     """What a browser holds that has opened the link, which works once."""
-    context = chromium.new_context()
+    context = patient(chromium.new_context())
     page = context.new_page()
     page.goto(running.link)
     page.wait_for_url(f"{running.address}/")
@@ -109,7 +109,7 @@ def restore(home: Path) -> None:
 
 @pytest.fixture
 def context(chromium: Browser, signed_in: Any) -> Iterator[BrowserContext]:
-    made = chromium.new_context(viewport={"width": 1200, "height": 850}, storage_state=signed_in)
+    made = patient(chromium.new_context(viewport={"width": 1200, "height": 850}, storage_state=signed_in))
     yield made
     made.close()
 
@@ -125,11 +125,17 @@ def tab(context: BrowserContext, server: Server) -> Iterator[Tab]:
 @pytest.fixture
 def own_tab(chromium: Browser, home: Path) -> Iterator[Tab]:
     """A tab of a server of its own, which the test may kill."""
-    context = chromium.new_context()
+    context = patient(chromium.new_context())
     with serving(home) as server:
         yield open_tab(context, server, server.link)
     context.close()
     restore(home)
+
+
+def patient(context: BrowserContext) -> BrowserContext:
+    """A context for a busy machine."""
+    context.set_default_timeout(1000 * WAIT)
+    return context
 
 
 def open_tab(context: BrowserContext, server: Server, address: str) -> Tab:

@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
 
-from tests.browser.conftest import Tab
+from tests.browser.conftest import Tab, patient
 from tests.inspected_home import NOTES, Server
 
 pytestmark = pytest.mark.browser
@@ -91,8 +91,8 @@ def test_a_web_page_can_neither_read_nor_write_nor_frame_the_memory(
             credentials: 'include', headers: {'Content-Type': 'application/x-www-form-urlencoded'}}) } catch {} }""",
             [f"{tab.server.address}/browse/remember", body],
         )
-    page.evaluate("document.getElementById('form').submit()")
-    page.wait_for_timeout(500)
+    with page.expect_event("framenavigated", lambda frame: frame.name == "frame"):  # to the browser's error page
+        page.evaluate("document.getElementById('form').submit()")
     for frame in page.frames[1:]:
         assert "memslot" not in (frame.title() or "")
     notes = tab.server.workspace.rglob("*.md")
@@ -112,7 +112,7 @@ def test_a_name_that_was_pointed_at_this_machine_shows_nothing(tab: Tab, context
 
 
 def test_another_browser_gets_nothing_with_a_used_or_missing_token(tab: Tab, chromium: Browser) -> None:
-    context = chromium.new_context()
+    context = patient(chromium.new_context())
     page = context.new_page()
     for address in (tab.server.address, tab.server.link, f"{tab.server.address}/open?token=guess"):
         answer = page.goto(address)

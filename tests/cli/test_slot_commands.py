@@ -172,6 +172,16 @@ def test_a_memory_that_fails_is_named_and_the_others_answer(both) -> None:
     assert "\x1b" not in done.stdout + done.stderr
 
 
+def test_a_memory_whose_property_raises_harms_nobody(both) -> None:
+    raising = "    @property\n    def read(self):\n        raise RuntimeError('no disk')\n\n    refresh = read\n"
+    both.add_plugin("odd", WALL.replace("class Wall:\n", f"class Wall:\n{raising}"))
+    both.ok("config", "set", "plugins.slots.memory", '["odd", "shelf"]')
+    assert {each["memory"] for each in both.json("search", "green tea")["results"]} == {"odd", "shelf"}
+    assert [each["path"] for each in both.json("forget", "green tea")["candidates"]] == ["shelf/Ada"]
+    assert both.json("forget", "shelf/Ada", "--yes")["forgotten"]
+    assert both.json("status")["memories"][0]["id"] == "odd"
+
+
 def test_a_search_that_no_memory_answers_fails(both) -> None:
     both.add_plugin("ill", ILL)
     both.ok("config", "set", "plugins.slots.memory", "ill")
@@ -219,6 +229,21 @@ def test_a_memory_that_cannot_remember_says_so(both) -> None:
     done = both("remember", "Bob is tall.", "--in", "ill")
     assert done.returncode == 1
     assert done.stderr.startswith("Error: ill cannot remember")
+
+
+def test_what_is_stored_is_reported_although_plugins_cannot_be_told(both) -> None:
+    tool = """
+    from memslot import Tool, hookimpl
+
+    @hookimpl
+    def register_tools(ctx):
+        return [Tool("look", "Look.", {}, lambda args: "")]
+    """
+    for each in ("one", "two"):
+        both.add_plugin(each, tool, kind="tool", provides={"tools": ["look"]})
+    done = both("remember", "Bob is tall.", "--in", "shelf")
+    assert (done.returncode, done.stdout) == (0, "✓ remembered in shelf: shelf/Bob\n")
+    assert 'one and two both register the tool "look"' in done.stderr
 
 
 # forget

@@ -279,6 +279,15 @@ class Qwen(Agent):
         return self.world.folder / ".qwen" / "projects"
 
 
+def give_opencode_its_types(home: Path) -> None:
+    """Put the package into opencode's config folder that it installs as soon as it has any plugin."""
+    install(OPENCODE_TYPES)
+    config = home / ".config" / "opencode"
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(OPENCODE_TYPES.folder / name, config / name)
+    (config / "node_modules").symlink_to(OPENCODE_TYPES.folder / "node_modules")
+
+
 class Opencode(Agent):
     def arguments(self, prompt: str) -> list[str]:
         return ["run", *prompt.split(" ")]  # it puts quotes around a word with spaces
@@ -305,11 +314,7 @@ class Opencode(Agent):
             "provider": {"loopback": provider},
         }
         self.write_json(".config/opencode/opencode.json", settings)
-        install(OPENCODE_TYPES)
-        config = self.world.folder / ".config" / "opencode"
-        for name in ("package.json", "package-lock.json"):
-            shutil.copy(OPENCODE_TYPES.folder / name, config / name)
-        (config / "node_modules").symlink_to(OPENCODE_TYPES.folder / "node_modules")
+        give_opencode_its_types(self.world.folder)
 
     def transcripts(self) -> Path:
         return self.world.folder / ".local" / "share" / "opencode"

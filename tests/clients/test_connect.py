@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.clients.agents import give_opencode_its_types
 from tests.clients.programs import NODE, PROGRAMS, SLOW, install
 
 pytestmark = [pytest.mark.clients, pytest.mark.timeout(SLOW)]
@@ -78,6 +79,8 @@ def test_the_program_has_tools_and_hooks_and_then_its_old_settings(tmp_path: Pat
     file = tmp_path / name
     file.parent.mkdir(parents=True)
     file.write_bytes(text.encode())
+    if program == "opencode":
+        give_opencode_its_types(tmp_path)
 
     before = person.checks()
     connected = person.memslot("connect", "--yes")

@@ -34,6 +34,7 @@ PUBLIC = [
     "examine",
     "Hosts",
     "config_stamp",
+    "list_all",
     "listen",
     "MemoryFinding",
     "recalled_blocks",
@@ -49,6 +50,7 @@ PUBLIC = [
     "read_opencode",
     "find_coding_agent",
     "read_jsonl",
+    "read_parts",
     "extra_install_command",
     "install_command",
     "SessionImport",
@@ -161,6 +163,7 @@ PUBLIC = [
     "to_ms",
     "visible",
     "without_starter",
+    "Workers",
     "wrap",
     "write_file",
 ]

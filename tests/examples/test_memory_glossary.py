@@ -48,7 +48,7 @@ def test_both_stand_in_one_block_before_a_prompt(environment, home: dict[str, st
 def test_status_tells_what_it_can(environment, home: dict[str, str]) -> None:
     told = json.loads(environment.memslot("status", "--json", env=home).stdout)
     assert told["memories"][1]["id"] == "memory-glossary"
-    assert told["memories"][1]["counts"] == {"words": 1}
+    assert told["memories"][1]["counts"] == {"terms": 1}
     assert told["memories"][1]["can"] == ["search"]
 
 

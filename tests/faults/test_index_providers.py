@@ -146,7 +146,7 @@ def test_closing_does_not_wait_for_a_provider_that_hangs(world: World, where: st
         syncing.join(30)
         assert not syncing.is_alive()
     provider.release()  # not before: it hung all the time
-    assert wait_until(lambda: not any(each.name == "memslot-sync" for each in set(threading.enumerate()) - before))
+    assert wait_until(lambda: not any(each.name == "memslot task sync" for each in set(threading.enumerate()) - before))
 
 
 def test_closing_does_not_wait_for_a_provider_that_is_being_made(world: World) -> None:

@@ -345,7 +345,9 @@ class TestAbsent:
             store.stop()
 
     def test_it_is_said_and_memory_resumes_when_it_is_back(self, own_store: ObjectStore, tmp_path: Path) -> None:
-        memory = open_memory(tmp_path / "state", "s3://memories/x", own_store.options, recall=RecallLimits(seconds=1.0))
+        memory = open_memory(
+            tmp_path / "state", "s3://memories/x", own_store.options, recall=RecallLimits(seconds=10.0)
+        )
         memory.keep("The orchid stands in the harbour office.")
 
         own_store.stop()

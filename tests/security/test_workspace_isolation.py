@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import pytest
 from click.testing import CliRunner
-from memslot import Host, SessionStore
+from memslot import Host, SessionStore, Workers
 from memslot.errors import SessionError
 
 ENV = {"MEMSLOT_LOAD_PLUGINS": "memory-core", "MEMSLOT_STRICT_PLUGINS": "1"}
@@ -245,7 +245,6 @@ async def _mcp(host: Host) -> str:
     from mcp.client import Client
     from memslot import Hosts
     from memslot_mcp_server.server.mcp_server import MemslotServer
-    from memslot_mcp_server.server.workers import Workers
 
     workers = Workers()
     server = await workers.run(MemslotServer, Hosts(lambda: host), workers)

@@ -79,10 +79,6 @@ class WireServer:
         answer = self._format.answer(self, seen)
         return answer if fault is None else spoil(fault, answer, self, seen, self._format)
 
-    def sent_texts(self) -> list[str]:
-        """Everything that anybody could have read."""
-        return [seen.body.decode("utf-8", "replace") for seen in self.seen]
-
     def __enter__(self) -> WireServer:
         self._thread.start()
         return self

@@ -57,7 +57,7 @@ def _tokens_of(value: Any) -> int:
 
 
 @dataclass(frozen=True)
-class Room:
+class WindowBudget:
     """How a context window is divided: `reserve` tokens stay free, and the flush happens `soft` tokens earlier."""
 
     window: int
@@ -65,7 +65,7 @@ class Room:
     soft: int
 
     @classmethod
-    def of(cls, defaults: AgentDefaults, window: int | None = None) -> Room:
+    def of(cls, defaults: AgentDefaults, window: int | None = None) -> WindowBudget:
         """Build from the settings. If they would use up a small window, they share half of it."""
         size = window or defaults.context_window
         reserve = defaults.compaction.reserve_tokens_floor
@@ -104,23 +104,23 @@ class CompactionFlush:
         self._workspace = config.workspace(agent_id, places)
         self.store = SessionStore.of_agent(places, agent_id, self._workspace)
         """Records which flushes were done."""
-        self.room = Room.of(config.agents.defaults, context_window)
+        self.budget = WindowBudget.of(config.agents.defaults, context_window)
         """How the context window is divided."""
         self._settings = config.agents.defaults.compaction.memory_flush
 
     def needs_compaction(self, tokens: int) -> bool:
         """Whether a conversation of this many tokens must be compacted now."""
-        return tokens >= self.room.compact_at
+        return tokens >= self.budget.compact_at
 
-    def why_not(self, session_id: str, tokens: int, *, can_write: bool = True) -> str | None:
+    def reason_not_due(self, session_id: str, tokens: int, *, can_write: bool = True) -> str | None:
         """Return why no flush is due, in a few words, or None if one is.
 
         `can_write` is False in a run whose tools cannot write notes, as in group chats.
         """
         if not self._settings.enabled:
             return "the flush is turned off"
-        if tokens < self.room.flush_at:
-            return f"{tokens} tokens are fewer than {self.room.flush_at}"
+        if tokens < self.budget.flush_at:
+            return f"{tokens} tokens are fewer than {self.budget.flush_at}"
         if not can_write:
             return "the agent has no tool to write notes with"
         if not is_writable(self._workspace):
@@ -132,7 +132,7 @@ class CompactionFlush:
         self, session_id: str, tokens: int, *, can_write: bool = True, today: date | None = None
     ) -> FlushTurn | None:
         """Return the silent turn if one is due, and record it as done, so that only one process gets it. Else None."""
-        if self.why_not(session_id, tokens, can_write=can_write) is not None or not self._claim(session_id):
+        if self.reason_not_due(session_id, tokens, can_write=can_write) is not None or not self._claim(session_id):
             return None
         day = (today or date.today()).isoformat()
         return FlushTurn(
@@ -151,7 +151,7 @@ class CompactionFlush:
         self.store.update(session_id, claim)
         return claimed
 
-    def take_back(self, session_id: str) -> None:
+    def make_due_again(self, session_id: str) -> None:
         """Make the flush due again, because the model could not be asked."""
         self.store.update(
             session_id, lambda record: {"memoryFlushCompactionCount": None} if was_flushed(record) else {}

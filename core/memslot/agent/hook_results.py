@@ -23,6 +23,8 @@ MAX_ITEMS = 100
 """More of anything from one plugin is a mistake: no model can choose between so many tools."""
 MAX_RECALLED = 1000
 """More recalled items than this never fit before a prompt."""
+MAX_RECALL_CHARS = 20_000
+"""More than this for recalled items crowds out the prompt, and they would take long to compare."""
 MAX_START_CHARS = 200_000
 """More than this before a prompt is a mistake: it would crowd out everything else."""
 
@@ -60,7 +62,7 @@ def _agent_start(value: Any) -> AgentStart:
         raise UnusableResult(f"returned more than {MAX_START_CHARS} characters; all were ignored")
     if not isinstance(start.recall_chars, int):
         raise UnusableResult("returned an AgentStart whose recall_chars is not a whole number")
-    return replace(start, recalled=recalled)
+    return replace(start, recalled=recalled, recall_chars=min(start.recall_chars, MAX_RECALL_CHARS))
 
 
 def _recalled(value: Any) -> tuple[RecalledItem, ...]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from memslot.cli.options import json_option
 from memslot.cli.output import print_json, say_done, say_warning
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def unset(key: str, project: bool) -> None:
 
 
 @command.command()
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def validate(as_json: bool) -> None:
     """Check the config file and the settings of every plugin in it.
 

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 
 import click
 
-from memslot.cli.output import clean, counted, keep_log_quiet, print_json, results_apart
+from memslot.cli.options import json_option
+from memslot.cli.output import clean, counted, print_json, results_apart, silence_log
 from memslot.doctor import Finding, examine, examine_plugins
 
 _MARKS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "problem": ("✗", "red")}
 
 
 @click.command("doctor")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def command(as_json: bool) -> None:
     """Check the setup: what is wrong and how to fix it.
 
@@ -25,14 +26,14 @@ def command(as_json: bool) -> None:
       memslot doctor
       memslot doctor --json | jq '.findings[] | select(.level != "ok")'
     """
-    keep_log_quiet()
+    silence_log()
     with results_apart():
         findings = examine()
     _report(findings, as_json)
 
 
 @click.command("doctor")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def plugins_doctor(as_json: bool) -> None:
     """Load every enabled plugin and report problems.
 
@@ -40,7 +41,7 @@ def plugins_doctor(as_json: bool) -> None:
     Examples:
       memslot plugins doctor
     """
-    keep_log_quiet()
+    silence_log()
     with results_apart():
         findings = examine_plugins()
     _report(findings, as_json)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memslot.cli.output import clean, keep_log_quiet, print_json, print_pairs, print_table, say_error, say_warning
+from memslot.cli.options import agent_option, json_option
+from memslot.cli.output import clean, print_json, print_pairs, print_table, say_error, say_warning, silence_log
 
 if TYPE_CHECKING:
     from memslot.embeddings.selection import Selection
@@ -30,8 +31,8 @@ def command() -> None:
 
 
 @command.command()
-@click.option("--agent", help="Agent to use (default: the default agent).")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@agent_option
+@json_option
 def providers(agent: str | None, as_json: bool) -> None:
     """List providers: what each needs, whether text leaves this machine, which one is in use.
 
@@ -81,8 +82,8 @@ def providers(agent: str | None, as_json: bool) -> None:
 
 @command.command()
 @click.option("--provider", "name", help="Provider to use (default: the one that search uses).")
-@click.option("--agent", help="Agent to use (default: the default agent).")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@agent_option
+@json_option
 def probe(name: str | None, agent: str | None, as_json: bool) -> None:
     """Make one real call and report the result. Exits with 1 and the reason if it fails.
 
@@ -129,7 +130,7 @@ def probe(name: str | None, agent: str | None, as_json: bool) -> None:
 @click.argument("text")
 @click.option("--provider", "name", help="Provider to use (default: the one that search uses).")
 @click.option("--as-query", is_flag=True, help="Embed TEXT as a query, not as a document.")
-@click.option("--agent", help="Agent to use (default: the default agent).")
+@agent_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with all numbers.")
 def text(text: str, name: str | None, as_query: bool, agent: str | None, as_json: bool) -> None:
     """Print the embedding of TEXT.
@@ -168,7 +169,7 @@ def text(text: str, name: str | None, as_query: bool, agent: str | None, as_json
 def _load(agent: str | None) -> Host:
     from memslot.host import Host
 
-    keep_log_quiet()
+    silence_log()
     host = Host.load(agent=agent)
     for warning in host.warnings:
         say_warning(warning)

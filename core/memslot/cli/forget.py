@@ -10,19 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from memslot.cli.options import agent_option
 from memslot.cli.output import clean, counted, echo, print_json, say_done, say_error, say_warning
-from memslot.cli.slot import ANSWER_SECONDS, agent_option, check_memory_id, open_memories, refresh_all
+from memslot.cli.slot import ANSWER_SECONDS, check_memory_id, open_memories, refresh_all
 from memslot.text import one_line
 
 if TYPE_CHECKING:
     from memslot.host import Host
     from memslot.memory.capabilities import CanRead
-    from memslot.memory.contract import Memory, MemoryHit
+    from memslot.memory.contract import MemoryHit
     from memslot.memory.passages import Passage
 
 CANDIDATES = 10
 _SHOWN_CHARS = 200
 _READ_LINES = 20
+_MOST_LISTED = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Item:
 @click.command("forget")
 @click.argument("targets", nargs=-1, required=True, metavar="QUERY|PATH...")
 @click.option("--in", "memory_id", metavar="ID", help="Forget in this memory only (default: all that can).")
-@click.option("--yes", is_flag=True, help="Do not ask; needs the PATH of each item.")
+@click.option("-y", "--yes", is_flag=True, help="Don't ask for confirmation; needs the PATH of each item.")
 @agent_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; without --yes nothing is deleted.")
 def command(targets: tuple[str, ...], memory_id: str | None, yes: bool, agent: str | None, as_json: bool) -> None:
@@ -100,7 +102,8 @@ def _able(host: Host, only: str | None) -> list[str]:
     from memslot.memory.passages import CanEdit
 
     asked = [only] if only is not None else list(host.memories.ids)
-    able = [each for each in asked if isinstance(host.memories.get(each), CanForget | CanEdit)]
+    can = dict([*host.memories.having(CanForget), *host.memories.having(CanEdit)])
+    able = [each for each in asked if each in can]
     if not able:
         raise click.ClickException(
             f"{' and '.join(asked)} cannot forget by command; `memslot search` shows where it is kept: delete it there"
@@ -132,29 +135,31 @@ def _at_path(host: Host, able: Sequence[str], path: str) -> list[Item]:
     return found
 
 
-def _item_at(memory_id: str, memory: Memory, path: str) -> Item | None:
+def _item_at(memory_id: str, memory: Any, path: str) -> Item | None:
     """Return the item at a path through the first capability that has it; None if there is no such item."""
-    from memslot.memory.capabilities import CanForget, CanList, CanRead
-    from memslot.memory.passages import CanEdit, passage_at
+    from memslot.memory.capabilities import CanList, CanRead
+    from memslot.memory.paging import list_all
+    from memslot.memory.passages import passage_at
 
-    if isinstance(memory, CanEdit) and not isinstance(memory, CanForget):
+    if _forgets_passages(memory):
         passage = passage_at(memory, path)
         return None if passage is None else _passage_item(memory_id, passage)
     if isinstance(memory, CanRead):
         text = _read(memory, path)
         return Item(memory_id, path, text, is_whole=True) if text else None
     if isinstance(memory, CanList):
-        cursor = None
-        while True:
-            page = memory.list_items(cursor=cursor)
-            for item in page.items:
-                if item.path == path:
-                    return Item(memory_id, path, str(item.title))
-            if page.cursor is None or page.cursor == cursor:
-                return None
-            cursor = page.cursor
+        titles = (str(item.title) for item in list_all(memory, most=_MOST_LISTED) if item.path == path)
+        return next((Item(memory_id, path, title) for title in titles), None)
     hits = memory.search(path).hits
     return next((Item(memory_id, path, str(hit.snippet)) for hit in hits if hit.path == path), None)
+
+
+def _forgets_passages(memory: object) -> bool:
+    """Whether a memory forgets single lines of its texts, since it cannot forget an item."""
+    from memslot.memory.capabilities import CanForget, has_capability
+    from memslot.memory.passages import CanEdit
+
+    return has_capability(memory, CanEdit) and not has_capability(memory, CanForget)
 
 
 def _passage_item(memory_id: str, passage: Passage) -> Item:
@@ -181,14 +186,13 @@ def _search(host: Host, memory_ids: Sequence[str], query: str) -> list[Item]:
 
 def _items_of(host: Host, memory_id: str, hits: Sequence[MemoryHit], query: str) -> list[Item]:
     """Return what a memory could delete of its own hits."""
-    from memslot.memory.capabilities import CanForget
-    from memslot.memory.passages import CanEdit, passages_of
+    from memslot.memory.passages import passages_of
     from memslot.threads import call_within
 
-    memory = host.memories.get(memory_id)
+    memory: Any = host.memories.get(memory_id)
     try:
-        if isinstance(memory, CanEdit) and not isinstance(memory, CanForget):
-            passages = call_within(ANSWER_SECONDS, partial(passages_of, memory, hits, query))
+        if _forgets_passages(memory):
+            passages = call_within(ANSWER_SECONDS, lambda: passages_of(memory, hits, query))
             return [_passage_item(memory_id, each) for each in passages]
         items = [Item(memory_id, path, hit.snippet) for path, hit in {hit.path: hit for hit in reversed(hits)}.items()]
         # What is deleted is the item, not only the passage that was found.
@@ -200,10 +204,10 @@ def _items_of(host: Host, memory_id: str, hits: Sequence[MemoryHit], query: str)
 
 def _whole(host: Host, item: Item) -> Item:
     """The item with its own text, if its memory can read it."""
-    from memslot.memory.capabilities import CanRead
+    from memslot.memory.capabilities import CanRead, has_capability
 
-    memory = host.memories.get(item.memory_id)
-    if not isinstance(memory, CanRead):
+    memory: Any = host.memories.get(item.memory_id)
+    if not has_capability(memory, CanRead):
         return item
     try:
         text = _read(memory, item.path)
@@ -330,11 +334,11 @@ def _by_text(items: Sequence[Item]) -> list[list[Item]]:
 
 def _has_changed(host: Host, item: Item) -> bool:
     """Whether another text is there than the person has seen."""
-    from memslot.memory.capabilities import CanRead
+    from memslot.memory.capabilities import CanRead, has_capability
     from memslot.threads import call_within
 
-    memory = host.memories.get(item.memory_id)
-    if not item.is_whole or not isinstance(memory, CanRead):
+    memory: Any = host.memories.get(item.memory_id)
+    if not item.is_whole or not has_capability(memory, CanRead):
         return False
     try:
         text = call_within(ANSWER_SECONDS, partial(_read, memory, item.path))

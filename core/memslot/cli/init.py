@@ -6,11 +6,12 @@ from pathlib import Path
 
 import click
 
+from memslot.cli.options import json_option
 from memslot.cli.output import print_json, say_done
 
 
 @click.command("init")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def command(as_json: bool) -> None:
     """Create a home folder, a config and a starter workspace.
 

@@ -52,7 +52,7 @@ def say_done(message: str) -> None:
     echo(click.style("✓ ", fg="green") + message)
 
 
-def keep_log_quiet() -> None:
+def silence_log() -> None:
     """Silence the log, for commands that print diagnostics themselves."""
     import logging
 

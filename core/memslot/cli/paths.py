@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import click
 
+from memslot.cli.options import agent_option, json_option
 from memslot.cli.output import print_json, print_pairs, say_warning
 
 
 @click.command("paths")
-@click.option("--agent", help="Agent to use (default: the default agent).")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@agent_option
+@json_option
 def command(agent: str | None, as_json: bool) -> None:
     """Print where memslot keeps its files.
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from memslot.cli.options import json_option
 from memslot.cli.output import clean, print_json, say_done
 from memslot.scaffold.package import KINDS, Kind
 
@@ -44,7 +45,7 @@ def init(name: str, kind: Kind, folder: Path | None) -> None:
 @click.command("validate")
 @click.argument("target", metavar="[PATH|ID]", default=".")
 @click.option("--settings", default="{}", metavar="JSON", help="Settings to try the plugin with.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def validate(target: str, settings: str, as_json: bool) -> None:
     """Validate a plugin: its manifest, its package and how it loads.
 

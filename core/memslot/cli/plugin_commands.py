@@ -100,9 +100,9 @@ def _names(commands: tuple[Command, ...]) -> set[str]:
 
 def _load(ctx: click.Context, overview: Overview, plugin_id: str, name: str) -> click.Command:
     global running
-    from memslot.cli.output import keep_log_quiet, results_apart, say_warning
+    from memslot.cli.output import results_apart, say_warning, silence_log
 
-    keep_log_quiet()
+    silence_log()
     with results_apart():
         host = ctx.with_resource(prepare_host(overview, ctx.find_root().params.get("agent")))
         ctx.obj = host  # for a command that is about the host itself

@@ -6,8 +6,9 @@ import sys
 
 import click
 
+from memslot.cli.options import agent_option, json_option
 from memslot.cli.output import clean, print_json, say_done, say_warning
-from memslot.cli.slot import agent_option, check_memory_id, json_option, open_memories, refresh_all
+from memslot.cli.slot import check_memory_id, open_memories, refresh_all
 
 
 @click.command("remember")

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memslot.cli.output import clean_lines, echo, keep_log_quiet, print_json, results_apart, say_warning
+from memslot.cli.options import agent_option, json_option
+from memslot.cli.output import clean_lines, echo, print_json, results_apart, say_warning, silence_log
 from memslot.events import CHAT_TYPES, ChatType
 
 if TYPE_CHECKING:
@@ -18,9 +19,11 @@ if TYPE_CHECKING:
 @click.command("run")
 @click.argument("prompt")
 @click.option("--session", help="Session id to run in.")
-@click.option("--chat-type", type=click.Choice(CHAT_TYPES), default="direct", show_default=True)
-@click.option("--agent", help="Agent to use (default: the default agent).")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option(
+    "--chat-type", type=click.Choice(CHAT_TYPES), default="direct", show_default=True, help="Kind of conversation."
+)
+@agent_option
+@json_option
 def command(prompt: str, session: str | None, chat_type: ChatType, agent: str | None, as_json: bool) -> None:
     """Show what an agent would be given for PROMPT: context, system prompt and tools.
 
@@ -34,7 +37,7 @@ def command(prompt: str, session: str | None, chat_type: ChatType, agent: str | 
     from memslot.host import Host
     from memslot.plugins.activation import members_of
 
-    keep_log_quiet()
+    silence_log()
     with results_apart(), Host.load(agent=agent) as host:
         for warning in host.warnings:
             say_warning(warning)

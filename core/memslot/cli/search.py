@@ -7,15 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memslot.cli.memory_output import print_explanation, print_hit, say_remarks
+from memslot.cli.options import agent_option, json_option
 from memslot.cli.output import clean, print_json, say_warning
-from memslot.cli.slot import (
-    ANSWER_SECONDS,
-    agent_option,
-    check_memory_id,
-    json_option,
-    open_memories,
-    refresh_all,
-)
+from memslot.cli.slot import ANSWER_SECONDS, check_memory_id, open_memories, refresh_all
 
 if TYPE_CHECKING:
     from memslot.memory.contract import MemorySearchOutcome

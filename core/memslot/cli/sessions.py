@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from memslot.cli.options import agent_option, json_option
 from memslot.cli.output import (
     clean,
     clean_lines,
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from memslot.sessions.transcript import Entry
 
 _FORMATS = ("json5", "jsonl", "markdown")
-_agent = click.option("--agent", help="Agent to use (default: the default agent).")
-_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 @click.group("sessions", cls=OpenGroup)
@@ -44,8 +43,8 @@ def command() -> None:
 
 @command.command("list")
 @click.option("--limit", type=click.IntRange(min=1), help="Show at most this many, most recent first.")
-@_agent
-@_json
+@agent_option
+@json_option
 def list_sessions(limit: int | None, agent: str | None, as_json: bool) -> None:
     """List an agent's conversations, most recent first.
 
@@ -77,8 +76,8 @@ def list_sessions(limit: int | None, agent: str | None, as_json: bool) -> None:
 @command.command()
 @click.argument("session_id", metavar="ID")
 @click.option("--last", type=click.IntRange(min=1), metavar="N", help="Only the last N messages.")
-@_agent
-@_json
+@agent_option
+@json_option
 def show(session_id: str, last: int | None, agent: str | None, as_json: bool) -> None:
     """Show a conversation and its metadata. A prefix of its ID is enough.
 
@@ -122,9 +121,9 @@ def show(session_id: str, last: int | None, agent: str | None, as_json: bool) ->
 
 @command.command()
 @click.argument("session_id", metavar="ID")
-@click.option("--format", "form", type=click.Choice(_FORMATS), default="json5", show_default=True)
+@click.option("--format", "form", type=click.Choice(_FORMATS), default="json5", show_default=True, help="File format.")
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="File to create; it must not exist.")
-@_agent
+@agent_option
 def export(session_id: str, form: str, output: Path | None, agent: str | None) -> None:
     """Export a conversation. Nothing is redacted.
 
@@ -154,8 +153,8 @@ def export(session_id: str, form: str, output: Path | None, agent: str | None) -
 
 @command.command()
 @click.argument("ids", metavar="ID...", nargs=-1, required=True)
-@click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
-@_agent
+@click.option("-y", "--yes", is_flag=True, help="Don't ask for confirmation.")
+@agent_option
 def delete(ids: tuple[str, ...], yes: bool, agent: str | None) -> None:
     """Delete conversations for good, transcript and metadata. A prefix of an ID is enough.
 

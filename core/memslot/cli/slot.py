@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memslot.cli.output import clean, keep_log_quiet, results_apart, say_warning
+from memslot.cli.output import clean, results_apart, say_warning, silence_log
 from memslot.cli.plugin_commands import prepare_host, read_current_overview
 
 if TYPE_CHECKING:
@@ -24,9 +24,6 @@ FRESH_SECONDS = 5.0
 _SAID_BY_COMMANDS = ("search", "status", "remember", "forget")
 """Diagnostic stages that the commands report themselves."""
 
-agent_option = click.option("--agent", metavar="ID", help="Agent to use (default: the default agent).")
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-
 
 @contextlib.contextmanager
 def open_memories(agent: str | None) -> Iterator[Host]:
@@ -34,7 +31,7 @@ def open_memories(agent: str | None) -> Iterator[Host]:
 
     Raises a ClickException with the reason if there is no memory.
     """
-    keep_log_quiet()
+    silence_log()
     agent = agent or click.get_current_context().find_root().params.get("agent")
     with results_apart(), prepare_host(read_current_overview(with_config=True), agent) as host:
         for warning in host.warnings:
@@ -80,8 +77,8 @@ def refresh_all(host: Host, only: str | None) -> None:
             done.put((memory_id, None))
 
     waiting = set()
-    for memory_id, memory in host.memories:
-        if only in (None, memory_id) and isinstance(memory, CanRefresh):
+    for memory_id, memory in host.memories.having(CanRefresh):
+        if only in (None, memory_id):
             waiting.add(memory_id)
             start_thread(partial(refresh, memory_id, memory), f"memslot refresh {memory_id}")
     until = time.monotonic() + FRESH_SECONDS

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from memslot.cli.options import agent_option, json_option
 from memslot.cli.output import clean, clean_lines, counted, echo, print_json, print_pairs
-from memslot.cli.slot import ANSWER_SECONDS, agent_option, json_option, open_memories
+from memslot.cli.slot import ANSWER_SECONDS, open_memories
 
 if TYPE_CHECKING:
     from memslot.memory.contract import MemoryStatus

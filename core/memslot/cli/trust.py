@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from memslot.cli.options import json_option
 from memslot.cli.output import clean, print_json, print_table, say_done
 
 if TYPE_CHECKING:
@@ -21,14 +22,14 @@ if TYPE_CHECKING:
 @click.option("--list", "show", is_flag=True, help="List trusted projects.")
 @click.option("--dry-run", is_flag=True, help="Show what it sets without trusting it.")
 @click.option("-y", "--yes", is_flag=True, help="Don't ask for confirmation.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def command(folder: Path | None, revoke: bool, show: bool, dry_run: bool, yes: bool, as_json: bool) -> None:
     """Trust the config file of the project in FOLDER (default: here), as it is now.
 
     A project's .memslot/memslot.json5 is ignored until you trust it, and again whenever it changes.
     Everything it sets is shown first, with the plugins, folders, addresses and environment variables it
-    names. It can't bring code: plugins.load.paths, memory.qmd.command and store.vector.extensionPath work
-    in your own config only.
+    names. It can't bring code: a setting that names a program, a library or a folder with plugins works in
+    your own config only.
 
     \b
     Examples:
@@ -76,8 +77,9 @@ def _revoke(target: Path, places: Places, as_json: bool) -> None:
 
 def _trust(target: Path, places: Places, *, dry_run: bool, yes: bool, as_json: bool) -> None:
     from memslot.config.trust import read_requests, trust_project
+    from memslot.plugins.config_loader import setting_schemas
 
-    project, wanted = read_requests(target)
+    project, wanted = read_requests(target, setting_schemas(places))
     if not as_json:
         _show(project.path, wanted)
         if not (dry_run or yes) and sys.stdin.isatty() and sys.stdout.isatty():

@@ -9,20 +9,22 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from memslot.config.allowed import Schema, keys_of_format
 from memslot.config.keypath import MISSING, KeyPath, format_key, lookup
-from memslot.config.model import section_places
+from memslot.config.model import SECTIONS, section_places
 from memslot.config.paths import expand_home
 from memslot.config.sensitive import HIDDEN, masked
 
+Schemas = Iterable[tuple[KeyPath, Schema]]
+"""JSON Schemas of settings, each with the key that it describes."""
 LOAD_PATHS: KeyPath = ("plugins", "load", "paths")
-_QMD_COMMAND: KeyPath = ("memory", "qmd", "command")
-_EXTENSION: KeyPath = ("store", "vector", "extensionPath")
-_DEFAULT_EXTENSION: KeyPath = ("agents", "defaults", "memorySearch", *_EXTENSION)
+_CODE_FORMAT = "code"
+"""The `format` of a setting that names code to run: a program or a library."""
 _VARIABLE = re.compile(r"(?<!\$)\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _MAX_CHARS = 200
 
@@ -44,28 +46,46 @@ class Request:
     remark: str = ""
 
 
-def refuse_code(tree: dict[str, Any], own: Mapping[str, Any]) -> list[Refused]:
+def refuse_load_paths(tree: dict[str, Any], own: Mapping[str, Any]) -> list[Refused]:
+    """Remove the plugin folders from a project's tree, as `refuse_code` does, before any plugin is looked for."""
+    named = lookup(tree, LOAD_PATHS)
+    if not isinstance(named, list):
+        return _refuse(tree, own, LOAD_PATHS, named)
+    mine = lookup(own, LOAD_PATHS)
+    listed = mine if isinstance(mine, list) else []
+    return _refuse(tree, own, LOAD_PATHS, [*listed, *(each for each in named if each not in listed)])
+
+
+def refuse_code(tree: dict[str, Any], own: Mapping[str, Any], schemas: Schemas) -> list[Refused]:
     """Remove keys that name code from a project's tree; report those that differ from the user's own config."""
-    refused = []
-    for path in _code_keys(tree):
-        value = lookup(tree, path)
-        if value is MISSING:
-            continue
-        del lookup(tree, path[:-1])[path[-1]]
-        target = _DEFAULT_EXTENSION if path[-len(_EXTENSION) :] == _EXTENSION else path
-        mine = lookup(own, target)
-        if path == LOAD_PATHS and isinstance(value, list):
-            listed = mine if isinstance(mine, list) else []
-            value = [*listed, *(each for each in value if each not in listed)]
-        if value != mine:
-            written = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            refused.append(Refused(format_key(path), f"memslot config set {format_key(target)} {shlex.quote(written)}"))
-    return refused
+    last_first = reversed(_code_keys(tree, schemas))  # removing one item of a list shifts the later ones
+    return [each for path in last_first for each in _refuse(tree, own, path, lookup(tree, path))]
 
 
-def requests(tree: Mapping[str, Any], root: Path) -> list[Request]:
+def _refuse(tree: dict[str, Any], own: Mapping[str, Any], path: KeyPath, value: Any) -> list[Refused]:
+    """Remove a key; report it unless the user's own config has this value."""
+    if lookup(tree, path) is MISSING:
+        return []
+    del lookup(tree, path[:-1])[path[-1]]
+    target = _for_all_agents(tree, path)
+    if value == lookup(own, target):
+        return []
+    written = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return [Refused(format_key(path), f"memslot config set {format_key(target)} {shlex.quote(written)}")]
+
+
+def _for_all_agents(tree: Mapping[str, Any], path: KeyPath) -> KeyPath:
+    """Return where a setting of a section is written for all agents."""
+    for name, places in SECTIONS.items():
+        for place in section_places(tree, name):
+            if path[: len(place)] == place:
+                return (*places[0], *path[len(place) :])
+    return path
+
+
+def requests(tree: Mapping[str, Any], root: Path, schemas: Schemas) -> list[Request]:
     """List every value a project's config sets, for review before trusting it. Secrets are masked."""
-    code = set(_code_keys(tree))
+    code = [LOAD_PATHS, *_code_keys(tree, schemas)]
     hidden = masked(tree)
     found = []
     for path, value in _leaves(tree):
@@ -79,9 +99,10 @@ def requests(tree: Mapping[str, Any], root: Path) -> list[Request]:
     return found
 
 
-def _code_keys(tree: Mapping[str, Any]) -> list[KeyPath]:
-    searches = section_places(tree, "memorySearch")
-    return [LOAD_PATHS, _QMD_COMMAND, *((*place, *_EXTENSION) for place in searches)]
+def _code_keys(tree: Mapping[str, Any], schemas: Schemas) -> list[KeyPath]:
+    return [
+        key for place, schema in schemas for key in keys_of_format(lookup(tree, place), schema, _CODE_FORMAT, place)
+    ]
 
 
 def _leaves(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from memslot.config.keypath import KeyPath
@@ -22,6 +23,15 @@ def part_of(schema: Schema, path: KeyPath) -> Schema:
             part = schema.get("properties", {}).get(step) or schema.get("additionalProperties")
         schema = part if isinstance(part, dict) else {}
     return schema
+
+
+def keys_of_format(tree: Any, schema: Schema, name: str, path: KeyPath = ()) -> Iterator[KeyPath]:
+    """Yield the keys in a tree whose schema has this `format`; a format says what a value names, such as code."""
+    if schema.get("format") == name:
+        yield path
+    elif isinstance(tree, dict | list):
+        for step, value in tree.items() if isinstance(tree, dict) else enumerate(tree):
+            yield from keys_of_format(value, part_of(schema, (step,)), name, (*path, step))
 
 
 def allowed_at(schema: Schema, path: KeyPath) -> str:

@@ -208,11 +208,11 @@ def _style_of(positions: Outline, strict_json: bool) -> Style:
         indent=indent,
         bare_keys=not strict_json and not (len(optional) * 2 > len(keys)),
         quote="'" if single and not strict_json else '"',
-        trailing_comma=not strict_json and _likes_trailing_commas(positions),
+        trailing_comma=not strict_json and _uses_trailing_commas(positions),
     )
 
 
-def _likes_trailing_commas(positions: Outline) -> bool:
+def _uses_trailing_commas(positions: Outline) -> bool:
     spread = [positions.root, *(entry.value for entry in _walk(positions.root))]
     last = [node.entries[-1] for node in spread if node.entries and _is_spread(positions.text, node, False)]
     return not last or any(entry.comma is not None for entry in last)

@@ -2,41 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memslot.config.keypath import KeyPath, lookup
 from memslot.config.paths import Places
 from memslot.config.read import RawConfig, parse_config_bytes, read_config_file
 from memslot.errors import MemslotError
 
+if TYPE_CHECKING:
+    from memslot.config.admission import Schemas
+
 HERE = Path()
 
 
-def read_layers(places: Places, *, project_dir: Path | None = HERE) -> tuple[list[RawConfig], list[str]]:
+def read_layers(
+    places: Places, find_schemas: Callable[[Mapping[str, Any]], Schemas], *, project_dir: Path | None = HERE
+) -> tuple[list[RawConfig], list[str]]:
     """Return the config files in effect, highest precedence last, and warnings about ignored ones.
 
-    A project's config is searched for from `project_dir` upwards; None skips it.
+    A project's config is searched for from `project_dir` upwards; None skips it. `find_schemas` gets the user's own
+    config and returns the schemas of all settings, which say what names code.
     """
     layers: list[RawConfig] = []
     warnings: list[str] = []
     if user := read_config_file(places.config_file):
         layers.append(user)
     own = user.tree if user else {}
-    if project_dir is not None and (project := _project_layer(project_dir, places, own, warnings)):
+    if project_dir is not None and (project := _project_layer(project_dir, places, own, find_schemas, warnings)):
         layers.append(project)
     return layers, warnings
 
 
-def _project_layer(start: Path, places: Places, own: Mapping[str, Any], warnings: list[str]) -> RawConfig | None:
+def _project_layer(
+    start: Path,
+    places: Places,
+    own: Mapping[str, Any],
+    find_schemas: Callable[[Mapping[str, Any]], Schemas],
+    warnings: list[str],
+) -> RawConfig | None:
     from memslot.config.project import find_project_file, read_project_file
 
     path = find_project_file(start, places)
     if path is None:
         return None
     # Imported late: most runs have no project file and need neither hashes nor locks.
-    from memslot.config.admission import refuse_code
+    from memslot.config.admission import refuse_code, refuse_load_paths
     from memslot.config.trust import read_trust
 
     book = read_trust(places)
@@ -55,7 +67,7 @@ def _project_layer(start: Path, places: Places, own: Mapping[str, Any], warnings
     layer = parse_config_bytes(project.path, project.data)
     for key in _folder_keys(layer.tree):
         _anchor(layer.tree, key, project.root)
-    for refused in refuse_code(layer.tree, own):
+    for refused in [*refuse_load_paths(layer.tree, own), *refuse_code(layer.tree, own, find_schemas(own))]:
         warnings.append(
             f"{path}: {refused.key} was ignored, because a project's config can't bring code; "
             f"to use it, set it in your own config: {refused.command}"

@@ -38,16 +38,15 @@ class Places:
         return cls(home=home, config_file=found)
 
     @staticmethod
-    def shared_cache_dir(env: Mapping[str, str] | None = None) -> Path:
+    def shared_cache_dir() -> Path:
         """Return the cache shared by all of a user's homes: MEMSLOT_SHARED_CACHE, else `~/.cache/memslot`.
 
         Respects XDG_CACHE_HOME, and LOCALAPPDATA on Windows. Safe to delete at any time.
         """
-        env = os.environ if env is None else env
-        if chosen := env.get("MEMSLOT_SHARED_CACHE"):
+        if chosen := os.environ.get("MEMSLOT_SHARED_CACHE"):
             return _absolute(chosen)
-        local = env.get("LOCALAPPDATA") if os.name == "nt" else None
-        return _absolute(env.get("XDG_CACHE_HOME") or local or "~/.cache") / "memslot"
+        local = os.environ.get("LOCALAPPDATA") if os.name == "nt" else None
+        return _absolute(os.environ.get("XDG_CACHE_HOME") or local or "~/.cache") / "memslot"
 
     @property
     def memory_dir(self) -> Path:

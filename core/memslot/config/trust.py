@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from memslot.config.admission import Request, requests
+from memslot.config.admission import Request, Schemas, requests
 from memslot.config.paths import Places
 from memslot.config.project import ProjectFile, project_file_at, read_project_file
 from memslot.config.read import parse_config_bytes, read_config_bytes
@@ -65,10 +65,10 @@ def read_trust(places: Places) -> TrustBook:
     return TrustBook({project.path: project for project in projects})
 
 
-def read_requests(path: Path) -> tuple[ProjectFile, list[Request]]:
+def read_requests(path: Path, schemas: Schemas) -> tuple[ProjectFile, list[Request]]:
     """Return a project's config file and every value it sets, for review before trusting it."""
     project = read_project_file(project_file_at(path))
-    return project, requests(parse_config_bytes(project.path, project.data).tree, project.root)
+    return project, requests(parse_config_bytes(project.path, project.data).tree, project.root, schemas)
 
 
 def trust_project(path: Path, places: Places, *, seen: ProjectFile | None = None) -> TrustedProject:

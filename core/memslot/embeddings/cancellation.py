@@ -12,7 +12,7 @@ LOOK_SECONDS = 0.1
 """How often a waiting thread checks for cancellation."""
 
 
-class Stop:
+class StopToken:
     """A cancellation token. `asked` is the caller's event or callback; `set` cancels from inside."""
 
     def __init__(self, asked: threading.Event | Callable[[], bool] | None = None) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memslot.embeddings.cache import CacheKey
-from memslot.embeddings.cancellation import Stop
+from memslot.embeddings.cancellation import StopToken
 from memslot.embeddings.contract import key_of
 from memslot.embeddings.job_store import JobStore, StoredJob
 from memslot.embeddings.jobs import BatchState
@@ -52,7 +52,7 @@ class JobRun:
     timeout: float
     per_job: int
     progress: Callable[[int], None]
-    stop: Stop
+    stop: StopToken
     rows: dict[CacheKey, Row] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

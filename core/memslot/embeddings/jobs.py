@@ -90,7 +90,7 @@ def embed_in_batches(
         timeout=timeout,
         per_job=max(1, min(requests_per_job, MAX_REQUESTS)),
         progress=monotonic.from_jobs,
-        stop=pipeline.open_stop(cancelled),
+        stop=pipeline.stop_token(cancelled),
     )
     if fit:
         run.work(fit, wait=wait)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memslot.embeddings.cache import CacheKey, EmbeddingCache, text_hash
-from memslot.embeddings.cancellation import Stop
+from memslot.embeddings.cancellation import StopToken
 from memslot.embeddings.circuit import Circuits, circuits
 from memslot.embeddings.contract import EmbeddingProvider, batch_items_of, batch_tokens_of, key_of, timeouts_of
 from memslot.embeddings.long_texts import weighted_mean
@@ -65,7 +65,7 @@ class EmbeddingPipeline:
         self.requests = Requests(provider, concurrency=self._concurrency, circuits=circuits, policy=retries)
         self._key = key_of(provider)
         self._query_rows = query_rows
-        self._stops: weakref.WeakSet[Stop] = weakref.WeakSet()
+        self._stops: weakref.WeakSet[StopToken] = weakref.WeakSet()
         self._lock = threading.Lock()
         self._closed = False
         self._cache_failed = False
@@ -86,12 +86,12 @@ class EmbeddingPipeline:
         """
         import numpy
 
-        stop = self.open_stop(cancelled)
+        stop = self.stop_token(cancelled)
         wanted = sendable_texts(texts)
         numbers: dict[str, int] = {}
         order = [numbers.setdefault(text, len(numbers)) for text in wanted]
         rows: Matrix = numpy.zeros((len(numbers), self.provider.dims), dtype=numpy.float32)
-        tally = _Tally(order, progress)
+        tally = _ProgressCounter(order, progress)
 
         keys = [self.cache_key(text) for text in numbers] if known or self.cache is not None else []
         found = self.find_rows(keys, known)
@@ -121,14 +121,14 @@ class EmbeddingPipeline:
 
     def embed_query(self, text: str, *, cancelled: Cancelled | None = None) -> Row:
         """Return a query's unit-length row; check `is_zero` before comparing it with anything."""
-        stop = self.open_stop(cancelled)
+        stop = self.stop_token(cancelled)
         stop.ask()
         text = sendable_texts([text])[0]
         if self._query_rows is None:
             return self._embed_query(text, stop)
         return self._query_rows.get(self.cache_key(text), lambda: self._embed_query(text, stop), stop)
 
-    def _embed_query(self, text: str, stop: Stop) -> Row:
+    def _embed_query(self, text: str, stop: StopToken) -> Row:
         import numpy
 
         pieces = self._split(0, text, _MAX_QUERY_PARTS)
@@ -152,9 +152,9 @@ class EmbeddingPipeline:
         for stop in stops:
             stop.set("the embedding pipeline was closed")
 
-    def open_stop(self, cancelled: Cancelled | None) -> Stop:
+    def stop_token(self, cancelled: Cancelled | None) -> StopToken:
         """Return the cancellation token of one call; `close` sets it as well."""
-        stop = Stop(cancelled)
+        stop = StopToken(cancelled)
         with self._lock:
             if self._closed:
                 raise EmbeddingCancelledError("the embedding pipeline was closed")
@@ -205,7 +205,7 @@ class EmbeddingPipeline:
         return [pieces[r.start : r.stop] for r in batches([piece.tokens for piece in pieces], **limits)]
 
 
-class _Tally:
+class _ProgressCounter:
     """Counts finished texts, duplicates included, and reports progress."""
 
     def __init__(self, order: Sequence[int], progress: Progress | None) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from memslot.embeddings.cache import CacheKey
-from memslot.embeddings.cancellation import LOOK_SECONDS, Stop
+from memslot.embeddings.cancellation import LOOK_SECONDS, StopToken
 from memslot.embeddings.vectors import is_zero
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class QueryRows:
         self._lock = threading.Lock()
         self._calls: OrderedDict[CacheKey, _Call] = OrderedDict()
 
-    def get(self, key: CacheKey, make: Callable[[], Row], stop: Stop) -> Row:
+    def get(self, key: CacheKey, make: Callable[[], Row], stop: StopToken) -> Row:
         """Return a query's row, embedding it if necessary; a failed call is not cached."""
         with self._lock:
             call = self._calls.get(key)

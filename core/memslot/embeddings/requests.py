@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memslot.diagnostics import describe_error
-from memslot.embeddings.cancellation import LOOK_SECONDS, Stop
+from memslot.embeddings.cancellation import LOOK_SECONDS, StopToken
 from memslot.embeddings.circuit import Circuits
 from memslot.embeddings.contract import EmbeddingProvider, key_of
 from memslot.embeddings.long_texts import cut, weighted_mean
@@ -40,7 +40,7 @@ class Requests:
         self._circuits = circuits
         self._policy = policy
 
-    def embed_batch(self, texts: Sequence[str], *, seconds: float, stop: Stop) -> Matrix:
+    def embed_batch(self, texts: Sequence[str], *, seconds: float, stop: StopToken) -> Matrix:
         """Return one row per text, each attempt within `seconds`. Oversized input is split."""
 
         def ask(some: Sequence[str]) -> Sequence[Vector]:
@@ -52,7 +52,7 @@ class Requests:
 
         return self._embed(texts, ask, stop)
 
-    def embed_query(self, parts: Sequence[str], *, seconds: float, stop: Stop) -> Matrix:
+    def embed_query(self, parts: Sequence[str], *, seconds: float, stop: StopToken) -> Matrix:
         """Return one row per part of a query, all within `seconds`, retries and waits included.
 
         Skips the concurrency limit: a search must not queue behind an index build.
@@ -69,7 +69,7 @@ class Requests:
             stop.set("the query is over")  # prevents a retry that is still waiting
 
     def call(
-        self, function: Callable[[], Value], *, seconds: float, stop: Stop, policy: RetryPolicy | None = None
+        self, function: Callable[[], Value], *, seconds: float, stop: StopToken, policy: RetryPolicy | None = None
     ) -> Value:
         """Make a call that doesn't return vectors, with the same circuit, retries and errors."""
 
@@ -80,7 +80,7 @@ class Requests:
 
         return self._guarded(attempt, policy or self._policy)
 
-    def _embed(self, texts: Sequence[str], ask: Callable[[Sequence[str]], Sequence[Vector]], stop: Stop) -> Matrix:
+    def _embed(self, texts: Sequence[str], ask: Callable[[Sequence[str]], Sequence[Vector]], stop: StopToken) -> Matrix:
         import numpy
 
         def attempt() -> Matrix:
@@ -132,6 +132,6 @@ class Requests:
             raise ProviderError(f"{name} returned {given} vectors for {count} texts")
         return unit_rows(vectors, dims=self._provider.dims, provider=name)
 
-    def _take_slot(self, stop: Stop) -> None:
+    def _take_slot(self, stop: StopToken) -> None:
         while not self._slots.acquire(timeout=LOOK_SECONDS):
             stop.check()

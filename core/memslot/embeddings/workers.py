@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from memslot.embeddings.cancellation import LOOK_SECONDS, Stop
+from memslot.embeddings.cancellation import LOOK_SECONDS, StopToken
 from memslot.errors import EmbeddingCancelledError
 from memslot.threads import start_thread
 
@@ -16,7 +16,7 @@ Value = TypeVar("Value")
 
 
 def run_jobs(
-    jobs: Sequence[Job], function: Callable[[Job], Value], *, workers: int, stop: Stop
+    jobs: Sequence[Job], function: Callable[[Job], Value], *, workers: int, stop: StopToken
 ) -> Iterator[tuple[Job, Value]]:
     """Yield each job with the function's result, as they complete.
 
@@ -38,7 +38,7 @@ def run_jobs(
                 return
 
     for number in range(min(workers, len(jobs))):
-        start_thread(work, f"memslot embedding {number + 1}")
+        start_thread(work, f"memslot task embedding {number + 1}")
     left = len(jobs)
     failure: BaseException | None = None
     try:

@@ -80,7 +80,7 @@ def read_forgotten(value: Any) -> bool:
 
 
 def _plain(value: Any, depth: int = 0) -> Any:
-    """A copy with text as keys, which is what JSON has; deeper than anybody reads it is cut."""
+    """A copy with text as keys, as in JSON, cut below a depth that nothing reads."""
     if isinstance(value, Mapping):
         return {str(key): _plain(item, depth + 1) for key, item in value.items()} if depth < _DEEPEST else {}
     if isinstance(value, list | tuple):
@@ -93,11 +93,11 @@ def _check(value: Any, kind: Any, *names: str) -> None:
     for name in names:
         if not isinstance(found := getattr(value, name), kind):
             raise UnusableResult(
-                f"returned a {type(value).__name__} whose {name} is {type(found).__name__}, not {_said(kind)}"
+                f"returned a {type(value).__name__} whose {name} is {type(found).__name__}, not {_expected(kind)}"
             )
 
 
-def _said(kind: Any) -> str:
+def _expected(kind: Any) -> str:
     names = {"str": "text", "Integral": "a whole number", "Mapping": "a mapping"}
     kinds = getattr(kind, "__args__", (kind,))
     return " or ".join(names.get(each.__name__, "None") for each in kinds)

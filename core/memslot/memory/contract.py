@@ -27,7 +27,9 @@ class MemoryHit:
     @property
     def citation(self) -> str:
         """`path#L3-L7`, or only the path if there are no lines."""
-        return self.path if self.start_line is None else f"{self.path}#L{self.start_line}-L{self.end_line}"
+        if self.start_line is None:
+            return self.path
+        return f"{self.path}#L{self.start_line}-L{self.start_line if self.end_line is None else self.end_line}"
 
     def to_json(self) -> dict[str, Any]:
         """Return the hit with the keys that commands and tools print; `explain` only if it was requested."""

@@ -10,6 +10,7 @@ from typing import Protocol, runtime_checkable
 from memslot.errors import MemslotError
 from memslot.memory.capabilities import CanRead, CanUpdate
 from memslot.memory.contract import MemoryHit
+from memslot.memory.paging import read_parts
 
 _MOST_LINES = 10_000
 _ADDRESS = re.compile(r"(?P<path>.+)#L(?P<first>[1-9]\d{0,8})(?:-L?(?P<last>[1-9]\d{0,8}))?", re.DOTALL)
@@ -80,13 +81,10 @@ def passages_of(memory: CanRead, hits: Sequence[MemoryHit], query: str) -> list[
 
 def _read_whole(memory: CanRead, path: str) -> str:
     parts: list[str] = []
-    line: int | None = 1
-    while line is not None:
-        if line > _MOST_LINES:
+    for part in read_parts(memory, path, at_once=_MOST_LINES):
+        if (part.next_line or 0) > _MOST_LINES:
             raise MemslotError(f"{path} has more than {_MOST_LINES:,} lines; delete them in an editor")
-        part = memory.read(path, start_line=line, max_lines=_MOST_LINES)
         parts.append(part.text)
-        line = part.next_line if part.next_line is None or part.next_line > line else None
     return "\n".join(parts)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from memslot.diagnostics import Diagnostics
-from memslot.errors import MemslotError
+from memslot.errors import MemslotError, NameClashError
 from memslot.events import MemoryWritten
 from memslot.memory.answers import read_forgotten, read_outcome, read_receipt, read_status
 from memslot.memory.capabilities import CanForget, CanRemember, MemoryReceipt, capabilities_of, has_capability
@@ -19,8 +19,10 @@ from memslot.plugins.hooks import HookRunner, describe_failure
 if TYPE_CHECKING:
     from memslot.events import Session
 
+Value = TypeVar("Value")
 DEFAULT_RESULTS = 6
 SEARCH_SECONDS = 60.0
+CALL_SECONDS = 15.0
 WRITE_SECONDS = 60.0
 STATUS_SECONDS = CLOSE_SECONDS = 30.0
 HANGING_CLOSE_SECONDS = 1.0
@@ -84,9 +86,13 @@ class MemoryStack:
     def get(self, plugin_id: str) -> Memory | None:
         return self._memories.get(plugin_id)
 
+    def having(self, *capabilities: type) -> list[tuple[str, Any]]:
+        """Return the memories with all of these capabilities, such as `CanRead`, and their ids."""
+        return [(each, memory) for each, memory in self if all(has_capability(memory, can) for can in capabilities)]
+
     def first(self, capability: type) -> tuple[str, Any] | None:
         """Return the first memory with a capability such as `CanRemember`, and its id."""
-        return next(((each, memory) for each, memory in self if has_capability(memory, capability)), None)
+        return next(iter(self.having(capability)), None)
 
     # Reading
 
@@ -133,6 +139,16 @@ class MemoryStack:
         weak = bool(hits) and all(outcomes[each.memory_id].weak for each in hits)
         return StackOutcome(hits, outcomes, problems, weak)
 
+    def call(
+        self, memory_id: str, stage: str, function: Callable[[], Value], *, seconds: float = CALL_SECONDS
+    ) -> Value:
+        """Call a function that uses one memory, in the memory's own thread; `stage` names it in diagnostics.
+
+        Raises a MemslotError: the memory's own, or one that says how it failed or that it took longer than `seconds`.
+        """
+        value: Value = self._call(memory_id, stage, function, None, seconds, in_a_hurry=True)
+        return value
+
     def statuses(self, *, seconds: float = STATUS_SECONDS) -> Mapping[str, MemoryStatus]:
         """Return each memory's health, including those that fail to report it within `seconds` or are missing."""
         asked = {each: partial(_call, memory, "status") for each, memory in self}
@@ -163,7 +179,10 @@ class MemoryStack:
             memory_id, "remember", partial(_call, memory, "remember", text, session=session), read_receipt
         )
         if receipt.is_new:
-            self._tell_written(MemoryWritten(memory_id, text, receipt.path, session, "remember"))
+            try:
+                self._tell_written(MemoryWritten(memory_id, text, receipt.path, session, "remember"))
+            except NameClashError as error:  # of plugins that were started to be told; the text is stored
+                self._diagnostics.add(memory_id, "memory_written", f"was not announced: {error}", level="warning")
         return memory_id, receipt
 
     def forget(self, memory_id: str, path: str) -> bool:
@@ -180,7 +199,7 @@ class MemoryStack:
         self._write(memory_id, "forget", change, read_receipt)
 
     def close(self) -> None:
-        """Close all memories concurrently; nobody waits long for one that hangs already."""
+        """Close all memories concurrently; one that hangs already delays none of them."""
         closing = {each: partial(_call, memory, "close") for each, memory in self}
         hanging = {each: closing.pop(each) for each in self.ids if self._runner.hangs(each)}
         self._ask("close", closing, lambda value: value, CLOSE_SECONDS)
@@ -209,7 +228,21 @@ class MemoryStack:
         return memory
 
     def _write(self, memory_id: str, stage: str, call: Callable[[], Any], read: Callable[[Any], Any]) -> Any:
-        value, error, seconds = self._runner.call_function(memory_id, stage, call, budget=WRITE_SECONDS, convert=read)
+        return self._call(memory_id, stage, call, read, WRITE_SECONDS)
+
+    def _call(
+        self,
+        memory_id: str,
+        stage: str,
+        call: Callable[[], Any],
+        read: Callable[[Any], Any] | None,
+        budget: float,
+        *,
+        in_a_hurry: bool = False,
+    ) -> Any:
+        value, error, seconds = self._runner.call_function(
+            memory_id, stage, call, budget=budget, convert=read, in_a_hurry=in_a_hurry
+        )
         if error is None:
             return value
         if isinstance(error, MemslotError):  # the memory's own error, in its own words

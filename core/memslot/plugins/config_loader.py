@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memslot.config.check import Finding, check_tree, with_place
 from memslot.config.environ import replace_variables
@@ -15,13 +15,16 @@ from memslot.config.merge import copied, merged
 from memslot.config.model import config_json_schema
 from memslot.config.paths import Places, expand_home
 from memslot.config.problems import ConfigProblem
-from memslot.config.read import RawConfig
+from memslot.config.read import RawConfig, read_config_file
 from memslot.config.schema import check_settings, with_defaults
 from memslot.errors import ConfigError
 from memslot.plugins.cache import Cache
 from memslot.plugins.fingerprints import installed_fingerprint, search_path
 from memslot.plugins.info import Catalog, PluginInfo
 from memslot.plugins.loaded_config import LoadedConfig
+
+if TYPE_CHECKING:
+    from memslot.config.admission import Schemas
 
 _HARMLESS = frozenset({"$schema", "$comment", "title", "description", "type", "properties", "additionalProperties"})
 """Schema keywords that an empty object always satisfies, where the type is object."""
@@ -32,9 +35,31 @@ def load_config(
     places: Places, *, project_dir: Path | None = HERE, env: Mapping[str, str] | None = None
 ) -> LoadedConfig:
     """Read and check all layers; a project's config is looked for from `project_dir` upwards, if any."""
-    layers, warnings = read_layers(places, project_dir=project_dir)
+    layers, warnings = find_layers(places, project_dir=project_dir, env=env)
     tree = merged(*(layer.tree for layer in layers))
     return _loaded(tree, layers, warnings, str(places.config_file), places, env)
+
+
+def find_layers(
+    places: Places, *, project_dir: Path | None = HERE, env: Mapping[str, str] | None = None
+) -> tuple[list[RawConfig], list[str]]:
+    """Read the layers without checking them; a project's has lost what names code."""
+    return read_layers(places, lambda own: _schemas(own, places, env), project_dir=project_dir)
+
+
+def setting_schemas(places: Places) -> Schemas:
+    """Return the JSON Schemas of all settings, those of installed plugins included; any config will do."""
+    try:
+        own = read_config_file(places.config_file)
+    except ConfigError:
+        own = None
+    return _schemas(own.tree if own else {}, places, None)
+
+
+def _schemas(own: Mapping[str, Any], places: Places, env: Mapping[str, str] | None) -> Schemas:
+    catalog = _find_plugins(own, places, os.environ if env is None else env)
+    entries = ((("plugins", "entries", each.id, "config"), dict(each.config_schema)) for each in catalog.usable)
+    return [((), config_json_schema(catalog.sections())), *entries]
 
 
 def parse_config(
@@ -96,7 +121,7 @@ def _find_plugins(tree: Mapping[str, Any], places: Places, env: Mapping[str, str
     """Return all plugins, from the cache if nothing was installed, removed or edited since."""
     named = lookup(replace_variables(tree, env).tree, ("plugins", "load", "paths"))
     paths = [each for each in named if isinstance(each, str) and each] if isinstance(named, list) else []
-    # A relative one is meant from the config file's folder (a project's: from the project).
+    # Relative ones start at the config file's folder.
     folders = [places.config_file.parent / expand_home(path) for path in paths]
     cache = Cache(places.cache_dir)
     key = [[[str(folder) for folder in folders], search_path()], installed_fingerprint()]

@@ -26,7 +26,7 @@ logger = logging.getLogger("memslot.plugins")
 
 _MAX_LEFT_BEHIND = 4
 _SECOND_CHANCE = 1.0
-"""Seconds that a call may take while an earlier one of its kind hangs: nobody waits for each of them in full."""
+"""Seconds that a call may take while an earlier one of its kind hangs, so that callers do not wait for each in full."""
 _LOOP_ANSWERS_WITHIN = 0.25
 
 
@@ -80,7 +80,7 @@ class Call:
         left = self.budget - (time.perf_counter() - self.started_at)
         # Also where the call's own thread was the first to stop waiting: its coroutine may still block the loop.
         if not self._done.wait(max(0.0, left)) or isinstance(self._error, OutOfTime):
-            self._executor.leave_behind(self)
+            self._executor.abandon(self)
             raise OutOfTime(f"did not finish within {self.budget:g} s")
         if self._error is not None:
             raise self._error
@@ -115,7 +115,7 @@ class PluginExecutor:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._loop_thread: threading.Thread | None = None
-        self._left_behind: list[Call] = []
+        self._abandoned: list[Call] = []
         self._queue: deque[Callable[[], None]] = deque()
         self._is_working = False
         self._idle = threading.Condition(self._lock)
@@ -134,10 +134,10 @@ class PluginExecutor:
         With `in_a_hurry` it gets at most a second while an earlier call of the same kind hangs.
         """
         with self._lock:
-            self._left_behind = [call for call in self._left_behind if call.hangs]
-            if len(self._left_behind) >= _MAX_LEFT_BEHIND:
+            self._abandoned = [call for call in self._abandoned if call.hangs]
+            if len(self._abandoned) >= _MAX_LEFT_BEHIND:
                 raise NotStarted("was not called: earlier calls of this plugin never returned")
-            if in_a_hurry and any(call.kind == kind for call in self._left_behind):
+            if in_a_hurry and any(call.kind == kind for call in self._abandoned):
                 budget = min(budget, _SECOND_CHANCE)
         try:
             return Call(self, function, budget, kind, convert)
@@ -148,12 +148,12 @@ class PluginExecutor:
     def hangs(self) -> bool:
         """Whether a call that ran out of time has not come back yet."""
         with self._lock:
-            return any(call.hangs for call in self._left_behind)
+            return any(call.hangs for call in self._abandoned)
 
-    def leave_behind(self, call: Call) -> None:
+    def abandon(self, call: Call) -> None:
         """Note a call that ran out of time, and give up the loop if that call blocks it."""
         with self._lock:
-            self._left_behind.append(call)
+            self._abandoned.append(call)
             loop = self._loop
         if loop is not None and not _answers(loop):
             call.blocks(self._retire(loop))
@@ -251,14 +251,14 @@ class PluginExecutor:
             return
         import asyncio
 
-        async def let_go() -> None:
+        async def cancel_tasks() -> None:
             tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
         with contextlib.suppress(TimeoutError):
-            asyncio.run_coroutine_threadsafe(let_go(), loop).result(_LOOP_ANSWERS_WITHIN)
+            asyncio.run_coroutine_threadsafe(cancel_tasks(), loop).result(_LOOP_ANSWERS_WITHIN)
         self._retire(loop)
 
 

@@ -1,4 +1,4 @@
-"""Copies of data for plugins, so that their changes affect nobody else."""
+"""Copies of data for plugins, so that their changes affect no one else."""
 
 from __future__ import annotations
 

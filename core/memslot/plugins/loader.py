@@ -23,7 +23,7 @@ _loading = threading.RLock()
 def load_plugin(plugin: PluginInfo, diagnostics: Diagnostics) -> object:
     """Import a plugin and return the object that holds its hooks. Raises PluginLoadError with one sentence."""
     with _loading:
-        printed = _OwnPrints(sys.stdout)
+        printed = _ThreadOutput(sys.stdout)
         # What a plugin prints while it loads would end up in the middle of a command's JSON.
         sys.stdout = printed
         try:
@@ -31,7 +31,9 @@ def load_plugin(plugin: PluginInfo, diagnostics: Diagnostics) -> object:
         except (KeyboardInterrupt, PluginLoadError):
             raise
         except BaseException as error:
-            raise PluginLoadError(f"its code could not be imported: {describe_error(error)}{_cure(error)}") from error
+            raise PluginLoadError(
+                f"its code could not be imported: {describe_error(error)}{_migration_hint(error)}"
+            ) from error
         finally:
             if sys.stdout is printed:
                 sys.stdout = printed.other
@@ -40,14 +42,14 @@ def load_plugin(plugin: PluginInfo, diagnostics: Diagnostics) -> object:
                 diagnostics.add(plugin.id, "import", message, level="warning")
 
 
-def _cure(error: BaseException) -> str:
+def _migration_hint(error: BaseException) -> str:
     """Suggest a replacement for an option that memslot's hookimpl had before it was pluggy's own."""
     if isinstance(error, TypeError) and "'priority'" in str(error):
         return "; write @hookimpl(tryfirst=True) or @hookimpl(trylast=True) in place of a priority"
     return ""
 
 
-class _OwnPrints(io.TextIOBase):
+class _ThreadOutput(io.TextIOBase):
     """Stands in for stdout: keeps what this thread prints, passes on what the others print."""
 
     def __init__(self, other: Any) -> None:

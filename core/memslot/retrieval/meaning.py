@@ -46,7 +46,7 @@ class MeaningScale:
 
     def __init__(self, background: Background | None, texts: Matrix) -> None:
         with one_blas_thread():
-            self._background = None if background is None else _Surroundings(background)
+            self._background = None if background is None else _NearBackground(background)
         self._texts = texts
 
     def focus(self, query: Row) -> Row:
@@ -94,7 +94,7 @@ class MeaningScale:
         return Noise(mean, deviation) if deviation > _TINY else None
 
 
-class _Surroundings:
+class _NearBackground:
     """The part of the background in languages close to a query's.
 
     To a multilingual embedder all languages are equally close. An English-only one sees any other language as foreign

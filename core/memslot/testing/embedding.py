@@ -12,7 +12,7 @@ import pytest
 
 from memslot.embeddings.contract import EmbeddingProvider, misfit
 from memslot.errors import InputTooLargeError, ProviderError
-from memslot.testing.optional_tests import is_overridden, take_or_leave
+from memslot.testing.optional_tests import is_overridden, keep_if_overridden
 from memslot.testing.samples import LONE_SURROGATE, SCRIPTS
 from memslot.testing.threads import THREADS, all_at_once
 
@@ -49,7 +49,7 @@ class EmbeddingProviderContract:
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
-        take_or_leave(cls, EmbeddingProviderContract, "make_failing_provider", _ABOUT_KEYS)
+        keep_if_overridden(cls, EmbeddingProviderContract, "make_failing_provider", _ABOUT_KEYS)
 
     # What it is
 

@@ -15,7 +15,7 @@ from memslot.embeddings.contract import EmbeddingProvider
 from memslot.errors import MemslotError
 from memslot.memory.contract import Memory
 from memslot.testing.memory_checks import FACTS, check_status, finds
-from memslot.testing.optional_tests import take_or_leave
+from memslot.testing.optional_tests import keep_if_overridden
 from memslot.testing.providers import (
     FailingProvider,
     HangingProvider,
@@ -59,7 +59,7 @@ class FaultyProviderTests:
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
-        take_or_leave(cls, FaultyProviderTests, "make_memory_with_provider", _TESTS)
+        keep_if_overridden(cls, FaultyProviderTests, "make_memory_with_provider", _TESTS)
 
     def test_it_works_with_a_provider(self, tmp_path: Path) -> None:
         memory = self.make_memory_with_provider(tmp_path, "main", _named(HashingProvider(), uuid.uuid4().hex))

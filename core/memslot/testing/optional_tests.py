@@ -10,7 +10,7 @@ def is_overridden(cls: type, contract: type, method: str) -> bool:
     return getattr(cls, method) is not getattr(contract, method)
 
 
-def take_or_leave(cls: type, contract: type, method: str, tests: Iterable[str]) -> None:
+def keep_if_overridden(cls: type, contract: type, method: str, tests: Iterable[str]) -> None:
     """Show these tests to pytest only if the method is overridden."""
     wanted = is_overridden(cls, contract, method)
     for name in tests:

@@ -18,7 +18,7 @@ from memslot.testing.neighbour import FAULTS, NEIGHBOUR, Neighbour
 
 _QUESTION, _FACT = next(iter(FACTS.items()))
 _NEIGHBOURS_FACT = "The plant in the harbour office belongs to Ada."
-_NEIGHBOURS_MS = 1000
+_BAD_NEIGHBOURS_MS = 1000
 _HANG_SECONDS = 8.0
 """Time that a memory has beside one that hangs; long, because the machine may be busy."""
 
@@ -154,10 +154,9 @@ class _Stacks:
         pair = (self._contract.plugin, beside) if place == "first" else (beside, self._contract.plugin)
         home = self._opener.home
         agents = [{"id": each, "workspace": str(home / f"workspace-{each}")} for each in ("first", "second")]
-        settings = {
-            "agents": {"list": agents},
-            "plugins": {"entries": {NEIGHBOUR: {"hooks": {"timeoutMs": _NEIGHBOURS_MS}}}},
-        }
+        # A good neighbour has the time that every plugin has, since the machine may be busy.
+        entries = {NEIGHBOUR: {"hooks": {"timeoutMs": _BAD_NEIGHBOURS_MS}}} if fault is not None else {}
+        settings = {"agents": {"list": agents}, "plugins": {"entries": entries}}
         host = self._opener(
             *pair,
             *self._contract.with_plugins,

@@ -14,7 +14,7 @@ class TestStack(StackContract):
         _write(host, text)
 
 
-def test_a_word_is_explained_before_a_prompt_that_names_it(memslot_host: HostOpener) -> None:
+def test_a_term_is_explained_before_a_prompt_that_names_it(memslot_host: HostOpener) -> None:
     host = memslot_host("memory-glossary")
     _write(host, "HTX: the harbour tax export, which runs at 02:00", "blue deploy: a release without a migration")
     with host.run("Somebody says that HTX failed last night, what now?") as run:
@@ -24,13 +24,15 @@ def test_a_word_is_explained_before_a_prompt_that_names_it(memslot_host: HostOpe
         assert run.context == ""
 
 
-def test_a_word_that_nobody_wrote_down_finds_nothing(tmp_path: Path) -> None:
-    file = tmp_path / "GLOSSARY.md"
-    assert not Glossary(file).search("HTX").hits
+def test_a_term_is_found_where_it_is_and_another_finds_nothing(tmp_path: Path) -> None:
+    file, glossary = tmp_path / "docs" / "GLOSSARY.md", Glossary(tmp_path, "docs/GLOSSARY.md")
+    assert not glossary.search("HTX").hits
+    file.parent.mkdir()
     file.write_text("blue deploy: a release without a migration\n\n", encoding="utf-8")
-    assert not Glossary(file).search("HTX").hits
-    assert not Glossary(file).search("").hits
-    assert Glossary(file).search("deploys that are blue").hits[0].score == 0.9
+    assert not glossary.search("HTX").hits
+    assert not glossary.search("").hits
+    (hit,) = glossary.search("deploys that are blue").hits
+    assert (hit.score, hit.citation) == (0.9, "docs/GLOSSARY.md#L1-L1")
 
 
 def _write(host: Host, *lines: str) -> None:

@@ -35,7 +35,7 @@ _MAX_INPUT_BYTES = 8 * 1024 * 1024
 @click.option("--base-url", metavar="URL", help="Address of the endpoint (default: agents.defaults.baseUrl).")
 @click.option("--system", metavar="TEXT", help="System prompt in place of memslot's own.")
 @click.option("--chat-type", type=click.Choice(get_args(ChatType)), help="Chat type (default: direct).")
-@click.option("--agent", help="Agent to use (default: the default agent).")
+@click.option("--agent", metavar="ID", help="Agent to use (default: the default agent).")
 @click.option(
     "--json", "as_json", is_flag=True, help="Print the answer to PROMPT, its tool calls and its usage as JSON."
 )
@@ -127,8 +127,8 @@ def _hold_dialogue(loaded: Host | None, options: _Options, interrupts: Interrupt
     with _host(loaded, options, interrupts) as host:
         screen = make_screen(is_terminal=sys.stdout.isatty(), colour=colour)
         with _agent(host, options, screen, interrupts) as agent:
-            talk = _conversation(host, options, resumes=True)
-            return TerminalDialogue(agent, talk, chat_type=options.chat_type, colour=colour).hold()
+            conversation = _conversation(host, options, resumes=True)
+            return TerminalDialogue(agent, conversation, chat_type=options.chat_type, colour=colour).hold()
 
 
 def _answer_once(loaded: Host | None, options: _Options, prompt: str, as_json: bool, interrupts: Interrupts) -> int:
@@ -139,13 +139,13 @@ def _answer_once(loaded: Host | None, options: _Options, prompt: str, as_json: b
     # stdout is for the answer: plugin output goes to stderr.
     with contextlib.redirect_stdout(sys.stderr), _host(loaded, options, interrupts) as host:
         with _agent(host, options, screen, interrupts) as agent:
-            talk = _conversation(host, options, resumes=False)
-            outcome = agent.take_turn(talk, prompt)
+            conversation = _conversation(host, options, resumes=False)
+            outcome = agent.take_turn(conversation, prompt)
             ended_by = _TERMINATED if interrupts.must_end else _CANCELLED
         if as_json:
             model = agent.endpoint.service.model
             with contextlib.redirect_stdout(out):
-                print_json({"agent": host.agent_id, "session": talk.id, "model": model, **outcome.to_json()})
+                print_json({"agent": host.agent_id, "session": conversation.id, "model": model, **outcome.to_json()})
         _close(host, interrupts)  # let plugins finish their end-of-run work
         for event in host.diagnostics:
             say_warning(str(event))

@@ -48,7 +48,7 @@ class Compactor:
     # The memory flush
 
     def flush_if_due(
-        self, run: AgentRun, tools: Sequence[Tool], talk: Conversation, older: Sequence[Message], tokens: int
+        self, run: AgentRun, tools: Sequence[Tool], conversation: Conversation, older: Sequence[Message], tokens: int
     ) -> None:
         """Let the model save notes in a silent turn, if one is due; a failure is only a warning.
 
@@ -56,44 +56,54 @@ class Compactor:
         """
         if not older:
             return
-        turn = self._flush.begin(talk.id, tokens, can_write=any(not tool.read_only for tool in tools))
+        turn = self._flush.begin(conversation.id, tokens, can_write=any(not tool.read_only for tool in tools))
         if turn is None:
             return
         self._screen.waiting("saving notes before the conversation is compacted")
         try:
-            answer = self._hold(run, tools, talk, turn, older)
+            answer = self._run_flush(run, tools, conversation, turn, older)
         except EndpointError as error:
-            self._flush.take_back(talk.id)
+            self._flush.make_due_again(conversation.id)
             self._screen.warn(f"no notes were saved before the conversation was compacted: {error}")
             return
         except BaseException:
-            self._flush.take_back(talk.id)
+            self._flush.make_due_again(conversation.id)
             raise
         if answer.strip() and not is_silent_reply(answer):
             self._screen.text(answer)
             self._screen.end_text()
 
-    def _hold(
-        self, run: AgentRun, tools: Sequence[Tool], talk: Conversation, turn: FlushTurn, older: Sequence[Message]
+    def _run_flush(
+        self,
+        run: AgentRun,
+        tools: Sequence[Tool],
+        conversation: Conversation,
+        turn: FlushTurn,
+        older: Sequence[Message],
     ) -> str:
         for _ in range(_TRIES):
             try:
-                return self._hold_with(run, tools, talk, turn, older)
+                return self._run_flush_with(run, tools, conversation, turn, older)
             except ContextFullError:
                 older = _newer_half(older)
-        return self._hold_with(run, tools, talk, turn, older)
+        return self._run_flush_with(run, tools, conversation, turn, older)
 
-    def _hold_with(
-        self, run: AgentRun, tools: Sequence[Tool], talk: Conversation, turn: FlushTurn, older: Sequence[Message]
+    def _run_flush_with(
+        self,
+        run: AgentRun,
+        tools: Sequence[Tool],
+        conversation: Conversation,
+        turn: FlushTurn,
+        older: Sequence[Message],
     ) -> str:
         # All of it at the end: some models' templates refuse a second system message, and a change of the first would
-        # make the provider read the whole conversation anew.
+        # make the provider read the whole conversation again.
         system = [{"role": "system", "content": run.system_prompt}] if run.system_prompt else []
         asked = {"role": "user", "content": f"{turn.system_prompt}\n\n{turn.prompt}"}
         messages: list[Message] = [*system, *for_request([*older, asked], self._endpoint.service.model)]
         for _ in range(_FLUSH_ROUNDS):
             into = ReplyBuilder([tool.name for tool in tools], call_ids(messages))
-            reply = self._counted(talk, self._endpoint.ask(messages, tools=tools, into=into))
+            reply = self._counted(conversation, self._endpoint.ask(messages, tools=tools, into=into))
             if not reply.calls:
                 return reply.text
             messages.append(reply.to_message())
@@ -107,19 +117,19 @@ class Compactor:
 
     # The summary
 
-    def compact(self, talk: Conversation, first_id: str, tokens: int, *, keep_little: bool = False) -> bool:
+    def compact(self, conversation: Conversation, first_id: str, tokens: int, *, keep_little: bool = False) -> bool:
         """Replace the older turns with a summary; False if there are none. The current turn is always kept."""
-        messages, ids = talk.history()
+        messages, ids = conversation.history()
         had_summary = len(messages) - len(ids)
         kept_from = self._kept_from(messages[had_summary:], ids, first_id, keep_little)
         if kept_from == 0:
             return False
         older = messages[: had_summary + kept_from]
         with self._interrupts.waiting():
-            self._host.before_compaction(talk.session, older, tokens)
+            self._host.before_compaction(conversation.session, older, tokens)
         self._screen.waiting(f"summarising {kept_from} older messages")
         try:
-            summary = self._summarise(talk, older)
+            summary = self._summarise(conversation, older)
         except EndpointError as error:
             self._screen.warn(f"{kept_from} older messages were dropped without a summary: {error}")
             before = message_text(messages[0]).partition("\n\n")[2] if had_summary else ""
@@ -127,7 +137,7 @@ class Compactor:
         else:
             self._screen.note(f"a summary now replaces {kept_from} older messages")
         first_kept = ids[kept_from] if kept_from < len(ids) else None
-        talk.store.append_compaction(talk.id, summary, first_kept=first_kept, tokens_before=tokens)
+        conversation.store.append_compaction(conversation.id, summary, first_kept=first_kept, tokens_before=tokens)
         return True
 
     def _kept_from(
@@ -136,7 +146,7 @@ class Compactor:
         """Return where the kept part starts: the current turn, and earlier ones that take little room."""
         this = ids.index(first_id) if first_id in ids else len(ids)
         kept_from = this
-        room = 0 if keep_little else self._flush.room.compact_at // 4
+        room = 0 if keep_little else self._flush.budget.compact_at // 4
         for start in reversed([place for place in turn_starts(messages) if 0 < place < this]):
             room -= count_tokens(messages[start:kept_from])
             if room < 0:
@@ -144,14 +154,14 @@ class Compactor:
             kept_from = start
         return kept_from
 
-    def _summarise(self, talk: Conversation, older: Sequence[Message]) -> str:
+    def _summarise(self, conversation: Conversation, older: Sequence[Message]) -> str:
         told = "\n\n".join(_told(for_request(older)))
-        room = max(4_000, self._flush.room.compact_at * _CHARS_PER_TOKEN)
+        room = max(4_000, self._flush.budget.compact_at * _CHARS_PER_TOKEN)
         for attempt in range(_TRIES):
             text = _shortened(told, room >> attempt)
             request = [{"role": "system", "content": SUMMARY_PROMPT}, {"role": "user", "content": text}]
             try:
-                reply = self._counted(talk, self._endpoint.ask(request))
+                reply = self._counted(conversation, self._endpoint.ask(request))
             except ContextFullError:
                 continue
             if summary := strip_recalled(reply.text).strip():
@@ -159,9 +169,9 @@ class Compactor:
             raise EndpointError(f"{self._endpoint.service} returned an empty summary")
         raise ContextFullError(f"{self._endpoint.service} rejects even the compacted conversation")
 
-    def _counted(self, talk: Conversation, reply: Reply) -> Reply:
+    def _counted(self, conversation: Conversation, reply: Reply) -> Reply:
         if reply.usage is not None:
-            talk.count(reply.usage)
+            conversation.count(reply.usage)
         return reply
 
 

@@ -36,40 +36,40 @@ class Interrupts:
         self._is_open = False
         self._is_ending = False
         self._before: dict[int, Any] = {}
-        self._nudge: _Nudge | None = None
+        self._waker: _MainThreadWaker | None = None
         self.on_cancel: Callable[[], None] | None = None
         """Called in the Ctrl-C handler."""
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
             for name, handler in (
-                ("SIGINT", self._hear_cancel),
-                ("SIGTERM", self._hear_end),
-                ("SIGHUP", self._hear_end),
+                ("SIGINT", self._on_interrupt),
+                ("SIGTERM", self._on_terminate),
+                ("SIGHUP", self._on_terminate),
             ):
                 number = getattr(signal, name, None)  # Windows has no SIGHUP
                 if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
                     self._before[number] = signal.signal(number, handler)
-            self._nudge = _Nudge(self._before)
-            self._nudge.start()
+            self._waker = _MainThreadWaker(self._before)
+            self._waker.start()
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self._nudge is not None:
-            self._nudge.stop()
-            self._nudge = None
+        if self._waker is not None:
+            self._waker.stop()
+            self._waker = None
         for number, handler in self._before.items():
             signal.signal(number, handler)
         self._before = {}
 
-    def _hear_cancel(self, number: int, frame: FrameType | None) -> None:
+    def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
         self._cancel = True
         if self._is_open:
             if self.on_cancel is not None:
                 self.on_cancel()
             self._raise()
 
-    def _hear_end(self, number: int, frame: FrameType | None) -> None:
+    def _on_terminate(self, number: int, frame: FrameType | None) -> None:
         self._terminate = True
         if self._is_open and not self._is_ending:
             self._raise()
@@ -117,7 +117,7 @@ class Interrupts:
             self._is_ending = self._is_open = False
 
 
-class _Nudge:
+class _MainThreadWaker:
     """Ensures that a signal interrupts a blocked main thread, if the OS supports it.
 
     Python runs signal handlers when its main thread runs next. The OS may deliver a signal to another thread, and

@@ -55,9 +55,9 @@ class Screen(Protocol):
 class PlainScreen:
     """Streams the answer to stdout without colours; the rest goes to stderr, notes only if it is a terminal."""
 
-    def __init__(self, out: TextIO | None, *, err: TextIO | None = None) -> None:
+    def __init__(self, out: TextIO | None) -> None:
         self._out = out
-        self._err = err if err is not None else sys.stderr
+        self._err = sys.stderr
         self._at_line_start = True
 
     def waiting(self, why: str = "") -> None:

@@ -29,12 +29,12 @@ class Dialogue(Protocol):
     """What the commands need from their chat."""
 
     host: Host
-    talk: Conversation
+    conversation: Conversation
     interrupts: Interrupts
     last_prompt: str
     last_outcome: TurnOutcome | None
 
-    def go_to(self, talk: Conversation) -> None: ...
+    def switch_to(self, conversation: Conversation) -> None: ...
     def begin_anew(self) -> None: ...
     def warn(self, text: str) -> None: ...
 
@@ -72,7 +72,7 @@ def complete(dialogue: Dialogue, text: str) -> Iterable[str]:
         return [f"/{each}" for each in COMMANDS if f"/{each}".startswith(name)]
     if name != "/sessions":
         return []
-    return [f"{name} {each}" for each in dialogue.talk.store.ids() if each.startswith(rest)]
+    return [f"{name} {each}" for each in dialogue.conversation.store.ids() if each.startswith(rest)]
 
 
 def _memory(dialogue: Dialogue, query: str) -> None:
@@ -89,12 +89,12 @@ def _memory(dialogue: Dialogue, query: str) -> None:
 
 
 def _sessions(dialogue: Dialogue, key: str) -> None:
-    store = dialogue.talk.store
+    store = dialogue.conversation.store
     ids = store.ids()
     if key:
         found = find_session(store, key)
         if found in ids:
-            dialogue.go_to(open_conversation(dialogue.host, found))
+            dialogue.switch_to(open_conversation(dialogue.host, found))
         else:
             dialogue.warn(f"There is no conversation {one_line(key, 60)!r}; /sessions lists them.")
         return
@@ -102,7 +102,13 @@ def _sessions(dialogue: Dialogue, key: str) -> None:
         click.echo("There are no conversations yet.")
         return
     rows = [
-        ("*" if each.id == dialogue.talk.id else "", each.id, _when(each.updated_at), str(each.messages), each.title)
+        (
+            "*" if each.id == dialogue.conversation.id else "",
+            each.id,
+            _when(each.updated_at),
+            str(each.messages),
+            each.title,
+        )
         for each in store.sessions(_LISTED)
     ]
     print_table(("", "id", "last used", "messages", "title"), rows)
@@ -111,7 +117,7 @@ def _sessions(dialogue: Dialogue, key: str) -> None:
 
 
 def _tools(dialogue: Dialogue, _: str) -> None:
-    tools = dialogue.host.tools(dialogue.talk.session.chat_type)
+    tools = dialogue.host.tools(dialogue.conversation.session.chat_type)
     if not tools:
         click.echo("No plugin provides tools to this chat.")
         return

@@ -35,13 +35,13 @@ class TerminalDialogue:
     def __init__(
         self,
         agent: Agent,
-        talk: Conversation,
+        conversation: Conversation,
         *,
         chat_type: ChatType | None,
         colour: bool,
     ) -> None:
         self.host: Host = agent.host
-        self.talk = talk
+        self.conversation = conversation
         self.interrupts: Interrupts = agent.interrupts
         self.last_prompt = ""
         self.last_outcome: TurnOutcome | None = None
@@ -92,7 +92,7 @@ class TerminalDialogue:
         self.interrupts.forget()
         self.last_prompt = prompt
         try:
-            self.last_outcome = outcome = self._agent.take_turn(self.talk, prompt)
+            self.last_outcome = outcome = self._agent.take_turn(self.conversation, prompt)
         finally:
             self._screen.end_text()
         self.interrupts.forget()
@@ -125,27 +125,27 @@ class TerminalDialogue:
         self._show_conversation()
 
     def _show_conversation(self) -> None:
-        messages, _ = self.talk.history()
+        messages, _ = self.conversation.history()
         if not messages:
-            click.secho(f"New conversation {one_line(self.talk.id, 60)}.", dim=True)
+            click.secho(f"New conversation {one_line(self.conversation.id, 60)}.", dim=True)
             return
         said = sum(message.get("role") == "user" for message in messages)
         click.secho(
-            f"Resuming {one_line(self.talk.id, 60)}, {counted(said, 'prompt')} so far; /new starts another.",
+            f"Resuming {one_line(self.conversation.id, 60)}, {counted(said, 'prompt')} so far; /new starts another.",
             dim=True,
         )
 
-    def go_to(self, talk: Conversation) -> None:
+    def switch_to(self, conversation: Conversation) -> None:
         """Switch to another conversation."""
-        if talk.id != self.talk.id:
-            self.host.end_session(self.talk.session)
-            self.talk = talk
+        if conversation.id != self.conversation.id:
+            self.host.end_session(self.conversation.session)
+            self.conversation = conversation
             self.last_outcome = None
         self._show_conversation()
 
     def begin_anew(self) -> None:
         """Switch to a new conversation."""
-        self.go_to(new_conversation(self.host, self._chat_type))
+        self.switch_to(new_conversation(self.host, self._chat_type))
 
     def _complete(self, text: str) -> Iterable[str]:
         return slash_commands.complete(self, text)

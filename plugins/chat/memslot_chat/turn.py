@@ -87,16 +87,18 @@ class Agent:
         # A quarter of the window at most, so that one result can't displace the conversation.
         self.longest_result = max(_MIN_RESULT, min(_MAX_RESULT, context_window))
 
-    def take_turn(self, talk: Conversation, prompt: str) -> TurnOutcome:
+    def take_turn(self, conversation: Conversation, prompt: str) -> TurnOutcome:
         """Answer a prompt. An endpoint's failure or a Ctrl-C is in the outcome, and the conversation can continue."""
         outcome = TurnOutcome()
         turn: _Turn | None = None
         success = False
         try:
-            history, _ = talk.history()
+            history, _ = conversation.history()
             with self.interrupts.waiting():
-                run = self.host.run(prompt, session=talk.session, messages=history, system_prompt=self.system_prompt)
-            turn = _Turn(self, talk, run, history, outcome)
+                run = self.host.run(
+                    prompt, session=conversation.session, messages=history, system_prompt=self.system_prompt
+                )
+            turn = _Turn(self, conversation, run, history, outcome)
             turn.take()
             success = True
         except KeyboardInterrupt:  # Cancelled, Terminated
@@ -114,11 +116,11 @@ class Agent:
 
 class _Turn:
     def __init__(
-        self, agent: Agent, talk: Conversation, run: AgentRun, history: Sequence[Message], outcome: TurnOutcome
+        self, agent: Agent, conversation: Conversation, run: AgentRun, history: Sequence[Message], outcome: TurnOutcome
     ) -> None:
         self.run = run
         self._agent = agent
-        self._talk = talk
+        self._conversation = conversation
         self._outcome = outcome
         self._screen = agent.screen
         self._compactor = Compactor(agent.host, agent.endpoint, agent.screen, agent.interrupts, agent.flush)
@@ -144,7 +146,7 @@ class _Turn:
             if reply.text or reply.calls:
                 self._store(self._stored_form(reply))
             if reply.usage is not None:
-                self._talk.measured = (reply.usage.total, len(self._messages))
+                self._conversation.measured = (reply.usage.total, len(self._messages))
             if reply.finish in _WHY_IT_ENDED:
                 self._screen.note(_WHY_IT_ENDED[reply.finish])
             if not reply.calls:
@@ -171,7 +173,7 @@ class _Turn:
         return [*self._older, *self._own]
 
     def _store(self, message: dict[str, Any]) -> str:
-        written = self._talk.add(message)
+        written = self._conversation.add(message)
         self._own.append(message)
         return written
 
@@ -215,13 +217,13 @@ class _Turn:
             self._screen.end_text()
             if builder.usage is not None:
                 self._outcome.usage += builder.usage
-                self._talk.count(builder.usage)
+                self._conversation.count(builder.usage)
 
     # Context window
 
     def _tokens(self) -> int:
         """Return the conversation's length: the endpoint's last count plus an estimate of what followed."""
-        messages, measured = self._messages, self._talk.measured
+        messages, measured = self._messages, self._conversation.measured
         if measured is not None and len(messages) >= measured[1]:
             return measured[0] + count_tokens(messages[measured[1] :])
         return count_tokens(for_request(messages, self._model), self.run.system_prompt) + schema_tokens(self._tools)
@@ -230,19 +232,19 @@ class _Turn:
         if self._was_compacted:
             return
         tokens = self._tokens()
-        self._compactor.flush_if_due(self.run, self._tools, self._talk, self._older, tokens)
+        self._compactor.flush_if_due(self.run, self._tools, self._conversation, self._older, tokens)
         if self._agent.flush.needs_compaction(tokens):
             self._compact(tokens)
 
     def _compact(self, tokens: int, *, by_force: bool = False) -> bool:
         self._was_compacted = True
         if by_force:  # the window is smaller than the settings say, so the flush is due too
-            due = max(tokens, self._agent.flush.room.flush_at)
-            self._compactor.flush_if_due(self.run, self._tools, self._talk, self._older, due)
-        if not self._compactor.compact(self._talk, self._first_id, tokens, keep_little=by_force):
+            due = max(tokens, self._agent.flush.budget.flush_at)
+            self._compactor.flush_if_due(self.run, self._tools, self._conversation, self._older, due)
+        if not self._compactor.compact(self._conversation, self._first_id, tokens, keep_little=by_force):
             return False
-        self._talk.measured = None
-        messages, ids = self._talk.history()
+        self._conversation.measured = None
+        messages, ids = self._conversation.history()
         this = ids.index(self._first_id) if self._first_id in ids else len(ids)
         self._older = messages[: len(messages) - len(ids) + this]
         return True

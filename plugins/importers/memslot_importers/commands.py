@@ -22,7 +22,7 @@ _PROGRAMS = ("claude-code", "codex", "gemini", "qwen", "opencode", "openclaw", "
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 @click.option("--from", "program", type=click.Choice(_PROGRAMS), help="The program (default: detected).")
 @click.option("--dry-run", is_flag=True, help="Show what would happen without writing anything.")
-@click.option("--agent", help="Agent to use (default: the default agent).")
+@click.option("--agent", metavar="ID", help="Agent to use (default: the default agent).")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_obj
 def import_sessions(

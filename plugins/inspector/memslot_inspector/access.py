@@ -10,7 +10,6 @@ from __future__ import annotations
 import hmac
 import secrets
 import threading
-from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -70,11 +69,10 @@ class Access:
             return True
 
     def has_cookie(self, header: str) -> bool:
-        try:
-            found = SimpleCookie(header).get(self._cookie_name)
-        except CookieError:
-            return False
-        return found is not None and hmac.compare_digest(found.value.encode(), self._cookie.encode())
+        """Whether the cookie is among those sent. Any other may be malformed: servers on all ports share them."""
+        pairs = [pair.partition("=") for pair in header.split(";")]
+        values = [value.strip() for name, _, value in pairs if name.strip() == self._cookie_name]
+        return any(hmac.compare_digest(value.encode(), self._cookie.encode()) for value in values)
 
     def is_form_token(self, token: str) -> bool:
         return hmac.compare_digest(token.encode(), self.form_token.encode())

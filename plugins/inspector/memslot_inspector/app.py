@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
-import anyio
-import anyio.to_thread
-from memslot import MemslotError, config_stamp
+from memslot import MemslotError, Workers, config_stamp
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -19,7 +17,7 @@ from starlette.routing import Route
 
 from memslot_inspector.access import MAX_BODY_BYTES, TOO_LARGE, Guard
 from memslot_inspector.pages import agent, audit, browse, forget, history, item, pictures, search, sessions, settings
-from memslot_inspector.pages.layout import error_page, missing_page, page_html
+from memslot_inspector.pages.layout import error_page, failed_page, late_page, missing_page, page_html
 from memslot_inspector.visit import Page, PendingChanges, Redirect, Visit
 
 if TYPE_CHECKING:
@@ -34,6 +32,9 @@ STATIC = Path(__file__).parent / "static"
 TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 MOST_AT_ONCE = 8
 MOST_TABS = 1000
+MOST_FIELDS = 500
+ANSWER_SECONDS = 120.0
+"""Time for a page. Searches and writes have their own, shorter limits."""
 PARTIAL = "x-memslot-part"
 """The header with which the script requests a part of a page; its value identifies the tab."""
 READS: dict[str, View] = {
@@ -51,7 +52,8 @@ READS: dict[str, View] = {
     "/settings/plugin": settings.show_plugin,
     "/settings/doctor": settings.show_findings,
 }
-WRITES: dict[str, View] = {
+POSTS: dict[str, View] = {
+    "/agent": agent.show,
     "/browse/save": item.save,
     "/browse/remember": browse.remember,
     "/browse/forget": forget.forget,
@@ -75,8 +77,9 @@ class Turns:
     So a user who types faster than a search takes keeps one thread busy, whatever the browser does.
     """
 
-    def __init__(self) -> None:
-        self._free = asyncio.Semaphore(MOST_AT_ONCE)
+    def __init__(self, seconds: float = ANSWER_SECONDS) -> None:
+        self._seconds = seconds
+        self._workers = Workers(MOST_AT_ONCE)
         self._tabs: dict[str, _Tab] = {}
 
     async def take(self, name: str | None, work: Callable[[], Answer]) -> Answer | None:
@@ -92,8 +95,11 @@ class Turns:
             return await self._do(work) if tab.asked == number else None
 
     async def _do(self, work: Callable[[], Answer]) -> Answer:
-        async with self._free:
-            return await anyio.to_thread.run_sync(work)
+        """Run the work, but don't wait for a memory that hangs: its page must not take one of the few places."""
+        try:
+            return await asyncio.wait_for(self._workers.run(work), self._seconds)
+        except TimeoutError:
+            return late_page(self._seconds)
 
 
 class Inspector:
@@ -109,10 +115,13 @@ class Inspector:
         self._reload_problem: str | None = None
 
     async def read(self, view: View, request: Request) -> Response:
-        values = parse_qs(request.url.query, keep_blank_values=True, max_num_fields=500)
+        try:
+            values = _parsed(request.url.query)
+        except ValueError:
+            values = {}
         return await self._answer(view, request, values)
 
-    async def write(self, view: View, request: Request) -> Response:
+    async def post(self, view: View, request: Request) -> Response:
         body = await _body(request)
         if body is None:
             return HTMLResponse(TOO_LARGE[1], TOO_LARGE[0])
@@ -131,9 +140,12 @@ class Inspector:
             if answer.notice:
                 where += ("&" if "?" in where else "?") + f"notice={answer.notice}"
             return RedirectResponse(where, 303)
-        if tab is not None and answer.part is not None:
-            return HTMLResponse(answer.part.text, answer.status)
-        return self._framed(answer, request.url.path, values.get("notice", [""])[0])
+        return self._shown(answer, request, values.get("notice", [""])[0])
+
+    def _shown(self, page: Page, request: Request, notice: str = "") -> Response:
+        if PARTIAL in request.headers and page.part is not None:
+            return HTMLResponse(page.part.text, page.status)
+        return self._framed(page, request.url.path, notice)
 
     def _framed(self, page: Page, path: str, notice: str = "") -> Response:
         with self._hosts.borrow() as host:
@@ -141,6 +153,9 @@ class Inspector:
 
     async def missing(self, request: Request, error: Exception) -> Response:
         return self._framed(missing_page(), request.url.path)
+
+    async def failed(self, request: Request, error: Exception) -> Response:
+        return self._shown(failed_page(), request)
 
     def _visit(self, view: View, values: dict[str, list[str]]) -> Answer:
         self._follow_config()
@@ -182,9 +197,13 @@ def _fields(request: Request, body: bytes) -> dict[str, list[str]]:
     if not request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
         return {}
     try:
-        return parse_qs(body.decode("ascii"), keep_blank_values=True, max_num_fields=500)
+        return _parsed(body.decode("ascii"))
     except ValueError:
         return {}
+
+
+def _parsed(text: str) -> dict[str, list[str]]:
+    return parse_qs(text, keep_blank_values=True, max_num_fields=MOST_FIELDS)
 
 
 def _asset(file: Path) -> Callable[[Request], Awaitable[Response]]:
@@ -200,15 +219,12 @@ def make_app(ctx: PluginContext, hosts: Hosts, access: Access) -> ASGIApp:
     """The whole server."""
     inspector = Inspector(ctx, hosts, access)
     routes = [Route(path, functools.partial(inspector.read, view), methods=["GET"]) for path, view in READS.items()]
-    routes += [Route(path, functools.partial(inspector.write, view), methods=["POST"]) for path, view in WRITES.items()]
+    routes += [Route(path, functools.partial(inspector.post, view), methods=["POST"]) for path, view in POSTS.items()]
     routes += [
         Route(f"/static/{file.name}", _asset(file), methods=["GET"])
         for file in sorted(STATIC.iterdir())
         if file.suffix in TYPES
     ]
 
-    async def failed(request: Request, error: Exception) -> Response:
-        return HTMLResponse("The inspector failed to show this page; its terminal says why.", 500)
-
-    app = Starlette(routes=routes, exception_handlers={404: inspector.missing, 500: failed})
+    app = Starlette(routes=routes, exception_handlers={404: inspector.missing, 500: inspector.failed})
     return Guard(app, access)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memslot import CanList, MemslotError, file_lock, write_file
+from memslot import CanList, MemslotError, file_lock, list_all, write_file
 
 if TYPE_CHECKING:
     from memslot import PluginContext, ToolResult
@@ -30,35 +32,38 @@ class _Paths:
         self._lock = threading.Lock()
         self._at = 0.0
         self._known: Mapping[str, str] = {}
+        self._odd: Sequence[str] = ()
 
-    def of(self, ctx: PluginContext) -> Mapping[str, str]:
-        """Return each path with the id of its memory."""
+    def named_in(self, text: str, ctx: PluginContext) -> list[str]:
+        """Return the items whose paths a text contains, each as `memory:path`."""
         with self._lock:
             if not self._known or time.monotonic() - self._at > PATHS_SECONDS:
                 self._known, self._at = _list_paths(ctx), time.monotonic()
-            return self._known
+                self._odd = [path for path in self._known if not _PIECE.fullmatch(path)]  # with a space in it
+            known, odd = self._known, self._odd
+        pieces = {_LINES.sub("", piece.rstrip(".;")) for piece in _PIECE.findall(text)}
+        paths = [path for path in pieces if path in known] + [path for path in odd if path in text]
+        return [f"{known[path]}:{path}" for path in paths]
 
 
 def _list_paths(ctx: PluginContext) -> dict[str, str]:
     found: dict[str, str] = {}
-    for memory_id, memory in ctx.memories or ():
-        cursor = None
-        while isinstance(memory, CanList) and len(found) < MOST_ITEMS:
-            page = memory.list_items(cursor=cursor, limit=1000)
-            found.update((item.path, memory_id) for item in page.items)
-            cursor = page.cursor
-            if cursor is None:
-                break
+    if ctx.memories is not None:
+        for memory_id, memory in ctx.memories.having(CanList):
+            with contextlib.suppress(MemslotError):  # only its hits are not counted
+                found |= dict.fromkeys(ctx.memories.call(memory_id, "list", partial(_paths_in, memory)), memory_id)
     return found
+
+
+def _paths_in(memory: CanList) -> list[str]:
+    return [item.path for item in list_all(memory, most=MOST_ITEMS)]
 
 
 def count_found(ctx: PluginContext, result: ToolResult) -> None:
     """Count the items whose paths a tool's result names, each once."""
     if result.is_error:
         return
-    known = ctx.shared("paths", _Paths).of(ctx)
-    pieces = {_LINES.sub("", piece.rstrip(".;")) for piece in _PIECE.findall(result.text)}
-    found = [f"{known[piece]}:{piece}" for piece in pieces if piece in known]
+    found = ctx.shared("paths", _Paths).named_in(result.text, ctx)
     if found:
         add(count_file(ctx), found)
 

@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 MOST_CHARS = 100_000
 """Maximum length of a note to render; a longer one is shown as source. Rows of brackets take two seconds then."""
 
+_ALIGNMENTS = ("left", "center", "right")
+
 
 def render_markdown(text: str) -> Markup | None:
     """The note as HTML; None if it is too long."""
     if len(text) > MOST_CHARS:
         return None
-    return Markup(_renderer().render(visible(text)))
+    return Markup(visible(_renderer().render(visible(text))))  # twice: `&#x202e;` is a character only when rendered
 
 
 @cache
@@ -36,6 +38,8 @@ def _renderer() -> MarkdownIt:
     made.add_render_rule("link_open", _link)
     for name in ("heading_open", "heading_close"):  # the page has its own h1 and h2
         made.add_render_rule(name, _heading)
+    for name in ("th_open", "td_open"):
+        made.add_render_rule(name, _cell)
     return made
 
 
@@ -56,3 +60,9 @@ def _link(renderer: RendererProtocol, tokens: Sequence[Token], index: int, optio
 def _heading(renderer: RendererProtocol, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
     level = min(6, int(tokens[index].tag[1:]) + 2)
     return f"<h{level}>" if tokens[index].nesting > 0 else f"</h{level}>"
+
+
+def _cell(renderer: RendererProtocol, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    """The alignment of a column as a class: the policy of the page allows no style."""
+    align = str(tokens[index].attrs.get("style", "")).removeprefix("text-align:")
+    return f'<{tokens[index].tag} class="{align}">' if align in _ALIGNMENTS else f"<{tokens[index].tag}>"

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from memslot import visible
 
 _VOID = frozenset({"br", "hr", "img", "input", "link", "meta"})
+_SHOWN = frozenset({"title", "aria-label", "placeholder"})
+"""Attributes that are read by people; the others keep every character."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,11 @@ def escape(text: str) -> str:
 
 def raw_text(text: str) -> Markup:
     """Escape a text for a form field, keeping every character: saving it must change nothing."""
-    return Markup(html.escape(text.encode("utf-8", "replace").decode()))
+    return Markup(_escape_all(text))
+
+
+def _escape_all(text: str) -> str:
+    return html.escape(text.encode("utf-8", "replace").decode())  # half of a surrogate pair cannot be sent
 
 
 def _child(child: Child) -> str:
@@ -70,4 +76,6 @@ def _attribute(name: str, value: Attribute) -> str:
         return ""
     name = name.rstrip("_").replace("_", "-")
     name = "viewBox" if name == "viewbox" else name
-    return f" {name}" if value is True else f' {name}="{html.escape(str(value))}"'
+    if value is True:
+        return f" {name}"
+    return f' {name}="{escape(str(value)) if name in _SHOWN else _escape_all(str(value))}"'

@@ -9,6 +9,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 import webbrowser
 from collections.abc import Iterator
 from pathlib import Path
@@ -86,7 +87,8 @@ def _opened(ctx: PluginContext, access: Access) -> Iterator[None]:
     file: Path = ctx.state_dir() / f"open-{access.port}.html"
     write_file(file, _REDIRECT.format(link=access.link), mode=0o600)
     try:
-        webbrowser.open(file.as_uri())
+        # With BROWSER="name %s", Python waits until the browser ends, which waits for us.
+        threading.Thread(target=webbrowser.open, args=(file.as_uri(),), name="memslot ui browser", daemon=True).start()
         yield
     finally:
         file.unlink(missing_ok=True)

@@ -34,11 +34,12 @@ def main() -> None:
     if not is_event or sys.stdin is None or sys.stdin.isatty():
         _run_command(sys.argv[1:], None)
         return
-    payload = sys.stdin.buffer.read(MAX_BYTES + 1)
     try:
+        payload = _read_payload()
         address = MemoryAddress.from_env(label, os.environ)
         answer = ask(address, " ".join(words), payload) if len(payload) <= MAX_BYTES else None
-    except TimeoutError:  # the server has the event; handling it here as well would take as long again, and do it twice
+    except TimeoutError:
+        # Either the agent does not close stdin, or a server has the event: handling it here, too, would do it twice.
         _say_gave_up()
         return
     if answer is None:
@@ -83,6 +84,24 @@ def _read_arguments(arguments: list[str]) -> tuple[str, list[str]]:
     return "", arguments
 
 
+def _read_payload() -> bytes:
+    """Read stdin to its end or past the limit; raises a TimeoutError if the agent holds it open."""
+    if sys.platform == "win32":  # select is for sockets only
+        return sys.stdin.buffer.read(MAX_BYTES + 1)
+    import select
+
+    parts, size = [], 0
+    while size <= MAX_BYTES:
+        if not select.select([0], [], [], seconds_left())[0]:
+            raise TimeoutError
+        part = os.read(0, 65536)
+        if not part:
+            break
+        parts.append(part)
+        size += len(part)
+    return b"".join(parts)
+
+
 def _run_command(arguments: list[str], payload: bytes | None) -> None:
     """Run `memslot hook`, with what was read from stdin put back."""
     import io
@@ -105,7 +124,11 @@ class MemoryAddress:
     def from_env(cls, label: str, env: Mapping[str, str]) -> MemoryAddress:
         home = os.path.realpath(os.path.expanduser(env.get("MEMSLOT_HOME") or "~/.memslot"))  # noqa: PTH111
         config = env.get("MEMSLOT_CONFIG", "")
-        return cls(f"{home}\n{config}", label, os.path.realpath(env.get("CLAUDE_PROJECT_DIR") or "."))
+        try:
+            project = os.path.realpath(env.get("CLAUDE_PROJECT_DIR") or ".")
+        except FileNotFoundError:  # the working folder was removed, such as a git worktree
+            project = ""
+        return cls(f"{home}\n{config}", label, project)
 
     def line(self) -> bytes:
         return "\0".join(self.parts).encode("utf-8", "surrogateescape")

@@ -132,7 +132,7 @@ class BackgroundSync:
     def _start(self) -> None:
         if self._thread is None or not self._thread.is_alive():
             self._next_by_clock = time.monotonic() + self._interval
-            self._thread = threading.Thread(target=self._run, name="memslot-sync", daemon=True)
+            self._thread = threading.Thread(target=self._run, name="memslot task sync", daemon=True)
             self._thread.start()
 
     def _run(self) -> None:

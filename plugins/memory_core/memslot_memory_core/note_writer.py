@@ -75,8 +75,16 @@ def _joined(lines: Sequence[str]) -> str:
 def _merged_lines(lines: Sequence[str], shown: Sequence[str], wanted: Sequence[str]) -> list[str]:
     """The wanted lines, with the original in place of each one that was not edited."""
     merged = list(redact_lines(wanted))
-    for block in SequenceMatcher(None, shown, wanted, autojunk=False).get_matching_blocks():
-        merged[block.b : block.b + block.size] = lines[block.a : block.a + block.size]
+    # Most edits are in one place. Matching takes the square of the length if lines are repeated.
+    shorter = min(len(shown), len(wanted))
+    start = next((number for number in range(shorter) if shown[number] != wanted[number]), shorter)
+    tail = next((n for n in range(shorter - start) if shown[-1 - n] != wanted[-1 - n]), shorter - start)
+    old_end, new_end = len(shown) - tail, len(wanted) - tail
+    merged[:start], merged[new_end:] = lines[:start], lines[old_end:]
+    matcher = SequenceMatcher(None, shown[start:old_end], wanted[start:new_end], autojunk=False)
+    for block in matcher.get_matching_blocks():
+        first = start + block.a
+        merged[start + block.b : start + block.b + block.size] = lines[first : first + block.size]
     return merged
 
 

@@ -66,7 +66,7 @@ def read_session_notes(
     """
     day = today or date.today()
     dailies = [_read(workspace, f"memory/{each.isoformat()}.md", keeps_end=True) for each in (day - timedelta(1), day)]
-    lasting = _lasting(workspace) if private else None
+    lasting = _memory_note(workspace) if private else None
     # Each file has a guaranteed share; unused space goes to the others in this order.
     wanted = [(note, share) for note, share in ((dailies[1], 2), (lasting, 2), (dailies[0], 1)) if note is not None]
     parts = sum(share for _, share in wanted)
@@ -87,7 +87,7 @@ def is_repeated(snippet: str, lines: Sequence[str]) -> bool:
     return {line for line in shown if not _HEADING.match(line)} <= set(lines)
 
 
-def _lasting(workspace: Path) -> _Note | None:
+def _memory_note(workspace: Path) -> _Note | None:
     for name in ("MEMORY.md", "memory.md"):
         note = _read(workspace, name, keeps_end=False)
         if note is not None:

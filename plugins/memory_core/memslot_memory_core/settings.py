@@ -19,7 +19,9 @@ class ExtraPath(Section):
 
 class VectorStore(Section):
     enabled: bool = setting(True, "Keep vectors in the index; off means keywords only.")
-    extension_path: Text | None = setting(None, "A sqlite-vec library to load instead of the bundled one.")
+    extension_path: Text | None = setting(
+        None, "A sqlite-vec library to load instead of the bundled one.", format="code"
+    )
     engine: Literal["auto", "sqlite-vec", "vec1", "numpy"] = setting(
         "auto", "Vector search engine; auto picks by what is available and how many vectors there are."
     )

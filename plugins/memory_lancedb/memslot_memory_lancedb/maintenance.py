@@ -66,7 +66,7 @@ class Maintenance:
             if is_soon or is_busy or self._stop.is_set() or time.monotonic() < self._not_before:
                 return
             self._looked_at_writes = self._store.writes
-            self._thread = threading.Thread(target=self._work, name="memslot memory-lancedb upkeep", daemon=True)
+            self._thread = threading.Thread(target=self._work, name="memslot task upkeep", daemon=True)
             try:
                 self._thread.start()
             except RuntimeError:  # the interpreter is ending

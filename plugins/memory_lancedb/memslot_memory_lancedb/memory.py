@@ -96,7 +96,7 @@ class LanceMemory:
         self._status_flight: SingleFlight[_StoreState] = SingleFlight("status")
 
     def search(self, query: str, *, max_results: int | None = None, explain: bool = False) -> MemorySearchOutcome:
-        """Search; a hit's score is its relevance, its explanation has the details."""
+        """Search; a hit's score is its relevance, and its explanation, if asked for, has the details."""
         from memslot.retrieval import WEAK_SCORE
 
         limit = max_results or DEFAULT_RESULTS
@@ -110,7 +110,7 @@ class LanceMemory:
                     path=path_of(each.memory.id),
                     score=round(each.relevance, 4),
                     snippet=redact(each.memory.text),
-                    explanation={**each.to_json(), "parts": each.parts},
+                    explanation={**each.to_json(), "parts": each.parts} if explain else None,
                 )
                 for each in hits
             ],

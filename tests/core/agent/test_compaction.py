@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from memslot import CompactionFlush, Config, Places, count_tokens, is_silent_reply
-from memslot.agent.compaction import Room, is_writable
+from memslot.agent.compaction import WindowBudget, is_writable
 from memslot.config.model import FLUSH_PROMPT
 
 FULL = 176_000
@@ -35,15 +35,17 @@ def flush_of(places: Places, *, window: int = 200_000, **compaction: Any) -> Com
 def test_flush_is_due_from_the_window_less_reserve_less_threshold(places: Places, tokens: int, is_due: bool) -> None:
     flush = flush_of(places)
 
-    assert (flush.why_not("s", tokens) is None) is is_due
+    assert (flush.reason_not_due("s", tokens) is None) is is_due
     assert (flush.begin("s", tokens) is not None) is is_due
 
 
 def test_settings_and_the_models_own_window_move_the_threshold(places: Places) -> None:
-    room = flush_of(places, window=100_000, reserveTokensFloor=10_000, memoryFlush={"softThresholdTokens": 5_000}).room
-    assert (room.flush_at, room.compact_at) == (85_000, 90_000)
+    budget = flush_of(
+        places, window=100_000, reserveTokensFloor=10_000, memoryFlush={"softThresholdTokens": 5_000}
+    ).budget
+    assert (budget.flush_at, budget.compact_at) == (85_000, 90_000)
     other = CompactionFlush(Config(), places, "main", context_window=60_000)
-    assert (other.room.flush_at, other.room.compact_at) == (36_000, 40_000)
+    assert (other.budget.flush_at, other.budget.compact_at) == (36_000, 40_000)
     assert other.needs_compaction(40_000)
     assert not other.needs_compaction(39_999)
 
@@ -52,13 +54,13 @@ def test_settings_and_the_models_own_window_move_the_threshold(places: Places) -
 def test_the_flush_comes_before_the_compaction_and_neither_at_once(window: int, reserve: int, soft: int) -> None:
     compaction = {"reserveTokensFloor": reserve, "memoryFlush": {"softThresholdTokens": soft}}
     config = Config.from_tree({"agents": {"defaults": {"contextWindow": window, "compaction": compaction}}})
-    room = Room.of(config.agents.defaults)
+    budget = WindowBudget.of(config.agents.defaults)
 
-    assert 0 < room.flush_at <= room.compact_at <= window
+    assert 0 < budget.flush_at <= budget.compact_at <= window
     if reserve + soft < window:
-        assert room.flush_at == window - reserve - soft
+        assert budget.flush_at == window - reserve - soft
     else:
-        assert room.flush_at >= window // 2
+        assert budget.flush_at >= window // 2
 
 
 def test_flush_is_held_once_for_each_compaction(places: Places) -> None:
@@ -67,7 +69,7 @@ def test_flush_is_held_once_for_each_compaction(places: Places) -> None:
     assert flush.begin("s", FULL) is not None
     assert flush.begin("s", FULL + 1000) is None
     assert flush_of(places).begin("s", FULL) is None, "another process reads the same registry"
-    assert "since the last compaction" in str(flush.why_not("s", FULL))
+    assert "since the last compaction" in str(flush.reason_not_due("s", FULL))
     assert flush.begin("other", FULL) is not None
     flush.store.append_compaction("s", "short")
     assert flush.begin("s", FULL) is not None
@@ -88,17 +90,17 @@ def test_flush_is_remembered_in_the_registry(places: Places) -> None:
 def test_a_turn_that_could_not_be_held_is_due_again(places: Places) -> None:
     flush = flush_of(places)
     flush.begin("s", FULL)
-    flush.take_back("s")
+    flush.make_due_again("s")
 
     assert flush.begin("s", FULL) is not None
-    flush.take_back("unknown")
+    flush.make_due_again("unknown")
     assert flush.store.record("unknown") is None
 
 
 def test_flush_can_be_turned_off(places: Places) -> None:
     flush = flush_of(places, memoryFlush={"enabled": False})
 
-    assert flush.why_not("s", FULL) == "the flush is turned off"
+    assert flush.reason_not_due("s", FULL) == "the flush is turned off"
     assert flush.begin("s", FULL) is None
 
 
@@ -165,7 +167,7 @@ def test_flush_is_left_out_for_a_read_only_workspace(places: Places) -> None:
     (places.home / "workspace").rmdir()
     (places.home / "workspace").write_text("a file in its place")
 
-    assert "cannot be written" in str(flush_of(places).why_not("s", FULL))
+    assert "cannot be written" in str(flush_of(places).reason_not_due("s", FULL))
 
 
 # What is said

@@ -73,6 +73,12 @@ def test_recalled_text_is_redacted_and_cannot_leave_the_fence(bench: Any) -> Non
     assert context.count("</relevant-memories>") == 1
 
 
+def test_no_plugin_has_more_room_before_a_prompt_than_the_host_allows(bench: Any) -> None:
+    items = "[RecalledItem(f'Line {n}: ' + 'x' * 900, 0.5) for n in range(50)], recall_chars=10**9"
+    bench.write("greedy", ITEMS.format(items=items, context=""))
+    assert 19_000 < len(bench.load().run("hello").context) <= 20_000
+
+
 @pytest.mark.parametrize(
     ("items", "said"),
     [

@@ -12,7 +12,7 @@ from memslot.config.paths import Places
 from memslot.config.project import find_project_file
 from memslot.config.trust import read_requests, revoke_trust, trust_project, trusted_projects
 from memslot.errors import ConfigError, TrustError
-from memslot.plugins.config_loader import load_config
+from memslot.plugins.config_loader import load_config, setting_schemas
 from memslot.plugins.loaded_config import LoadedConfig
 
 TEXT = "{memory: {citations: 'off'}, agents: {defaults: {workspace: 'notes'}}}"
@@ -260,7 +260,10 @@ def test_what_a_project_sets_is_told_with_what_it_can_reach(places: Places, proj
     }
     tree = {**CODE, "agents": {"defaults": {"memorySearch": search}}}
     (project / ".memslot/memslot.json5").write_text(json.dumps(tree))
-    told = {each.key.removeprefix("agents.defaults.memorySearch."): each for each in read_requests(project)[1]}
+    told = {
+        each.key.removeprefix("agents.defaults.memorySearch."): each
+        for each in read_requests(project, setting_schemas(places))[1]
+    }
     assert told["remote.baseUrl"].remark == "reaches another machine; reads DEPLOY_TOKEN from the environment"
     assert told["remote.apiKey"].value == "***"
     assert [told[f"extraPaths[{n}]"].remark for n in range(3)] == ["outside the project", "outside the project", ""]
@@ -271,7 +274,7 @@ def test_what_a_project_sets_is_told_with_what_it_can_reach(places: Places, proj
 
 def test_what_was_shown_is_what_is_trusted(places: Places, project: Path) -> None:
     """The file changes while the person reads the list."""
-    seen, _ = read_requests(project)
+    seen, _ = read_requests(project, setting_schemas(places))
     (project / ".memslot/memslot.json5").write_text("{memory: {backend: 'qmd'}}")
     trust_project(project, places, seen=seen)
     assert "has changed" in load(places, project).warnings[0]

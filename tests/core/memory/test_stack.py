@@ -13,6 +13,9 @@ import numpy
 import pytest
 from memslot import (
     AgentStart,
+    CanForget,
+    CanList,
+    CanRemember,
     Host,
     MemoryHit,
     MemoryReceipt,
@@ -29,6 +32,8 @@ from memslot import (
 from memslot.testing import HostOpener, InlinePlugin
 
 TEA = "Ana prefers tea over coffee."
+ENOUGH = 3
+"""Seconds in which a memory that does not hang answers on a busy machine, too."""
 ROOF = "Ben repaired the roof of the shed."
 
 
@@ -138,6 +143,13 @@ def found(host: Host, **options: Any) -> list[tuple[str, str]]:
     return [(each.memory_id, each.hit.snippet) for each in host.memories.search("tea", **options).hits]
 
 
+@pytest.mark.parametrize(
+    ("lines", "citation"), [((None, None), "a.md"), ((3, 7), "a.md#L3-L7"), ((3, None), "a.md#L3-L3")]
+)
+def test_a_hit_is_cited_by_the_lines_that_are_known(lines: tuple[int | None, int | None], citation: str) -> None:
+    assert MemoryHit("a.md", 0.5, "one", start_line=lines[0], end_line=lines[1]).citation == citation
+
+
 class TestTheSlot:
     def test_all_that_are_named_run_in_the_order_of_the_slot_and_the_first_owns_it(self, open_stack: Open) -> None:
         zebra, ape = Shelf(), Shelf()
@@ -147,6 +159,19 @@ class TestTheSlot:
         assert (host.memory, host.memory_owner) == (zebra, "zebra")
         assert host.memories.get("ape") is ape
         assert host.memories.get("cat") is None
+
+    def test_memories_are_found_by_what_they_can(self, open_stack: Open) -> None:
+        class Odd(Notebook):
+            @property
+            def forget(self) -> Any:  # type: ignore[override]
+                raise RuntimeError("the disk is on fire")
+
+        odd, notebook = Odd(), Notebook()
+        memories = open_stack(shelf=Shelf(), odd=odd, notebook=notebook).memories
+        assert memories.having(CanRemember) == [("odd", odd), ("notebook", notebook)]
+        assert ("notebook", notebook) in memories.having(CanRemember, CanForget)
+        assert memories.having(CanList) == []
+        assert memories.first(CanRemember) == ("odd", odd)
 
     def test_a_host_without_memory_has_an_empty_stack(self, tmp_path: Path) -> None:
         with HostOpener(tmp_path) as open_host:
@@ -175,6 +200,26 @@ class TestTheSlot:
         shelves = {"a": Shelf(), "b": Raising(), "c": Shelf()}
         open_stack(**shelves).close()
         assert all(shelf.is_closed for shelf in shelves.values())
+
+
+class TestCall:
+    def test_a_function_of_a_memory_gives_its_value_or_the_memorys_own_error(self, open_stack: Open) -> None:
+        memories = open_stack(a=Shelf(TEA)).memories
+
+        def refuse() -> None:
+            raise MemslotError("no such path")
+
+        assert memories.call("a", "read", lambda: "text") == "text"
+        with pytest.raises(MemslotError, match=r"^no such path$"):
+            memories.call("a", "read", refuse)
+
+    def test_one_that_fails_or_hangs_is_an_error_and_in_the_diagnostics(self, open_stack: Open) -> None:
+        host = open_stack(a=Shelf(TEA))
+        with pytest.raises(MemslotError, match=r"^a failed: ZeroDivisionError: "):
+            host.memories.call("a", "list", lambda: 1 // 0)
+        with pytest.raises(MemslotError, match=r"^a failed: did not finish within 0\.05 s$"):
+            host.memories.call("a", "list", Hanging.released.wait, seconds=0.05)
+        assert [(event.plugin, event.stage) for event in host.diagnostics] == [("a", "list"), ("a", "list")]
 
 
 class TestSearch:
@@ -263,10 +308,10 @@ class TestFiveMemoriesOfWhichThreeAreBroken:
         return open_stack(hangs=Hanging(), fine=Shelf(TEA), raises=Raising(), lies=Lying(), well=Shelf(ROOF, score=0.6))
 
     def test_a_search_gives_what_the_others_found_and_names_the_broken_ones(self, host: Host) -> None:
-        outcome = host.memories.search("tea", seconds=0.3)
+        outcome = host.memories.search("tea", seconds=ENOUGH)
         assert [each.memory_id for each in outcome.hits] == ["fine", "well"]
         assert set(outcome.outcomes) == {"fine", "well"}
-        assert outcome.problems["hangs"] == "did not finish within 0.3 s"
+        assert outcome.problems["hangs"] == f"did not finish within {ENOUGH} s"
         assert outcome.problems["raises"] == "RuntimeError: the disk is on fire"
         assert "not text" in outcome.problems["lies"]
         assert {event.plugin for event in host.diagnostics if event.stage == "search"} == {"hangs", "raises", "lies"}
@@ -288,9 +333,9 @@ class TestFiveMemoriesOfWhichThreeAreBroken:
         monkeypatch.setattr("memslot.plugins.executor._SECOND_CHANCE", 0.05)
         for _ in range(2):
             assert TEA in host.run("What does Ana drink?").context
-            assert len(host.memories.search("tea", seconds=0.3).hits) == 2
+            assert len(host.memories.search("tea", seconds=ENOUGH).hits) == 2
         said = [event.message for event in host.diagnostics if event.plugin == "hangs"]
-        assert said == [f"did not finish within {seconds} s" for seconds in (0.3, 0.3, 0.05, 0.05)]
+        assert said == [f"did not finish within {seconds} s" for seconds in (0.3, ENOUGH, 0.05, 0.05)]
         problem = host.memories.search("tea", seconds=60).problems["hangs"]
         assert problem == "was not called: earlier calls of this plugin never returned"
 
@@ -313,9 +358,9 @@ class TestFiveMemoriesOfWhichThreeAreBroken:
 
     def test_a_caller_in_a_hurry_waits_less(self, open_stack: Open) -> None:
         host = open_stack(fine=Shelf(TEA), hangs=Hanging(), patience={"hangs": 60_000})
-        assert TEA in host.run("What does Ana drink?", recall_seconds=0.2).context
+        assert TEA in host.run("What does Ana drink?", recall_seconds=ENOUGH).context
         (event,) = host.diagnostics
-        assert event.message == "did not finish within 0.2 s"
+        assert event.message == f"did not finish within {ENOUGH} s"
 
     def test_every_status_can_be_had(self, host: Host) -> None:
         statuses = host.memories.statuses()

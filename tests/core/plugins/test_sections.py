@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 from memslot import ConfigError, Host
+from memslot.config.paths import Places
+from memslot.config.trust import read_requests, trust_project
 from memslot.doctor import examine
 from memslot.plugins import discovery
+from memslot.plugins.config_loader import load_config, setting_schemas
 from memslot.plugins.info import Catalog
 
 SHADE = {"shade": {"enum": ["dark", "light"], "description": "How dark it is."}}
@@ -108,3 +111,36 @@ def test_settings_of_a_plugin_that_was_removed_stay_and_doctor_names_them(
         "memslot config unset 'agents.list[0].memorySearch.query'",
         "memslot config unset memory.citations",
     }
+
+
+def test_a_projects_config_cannot_set_what_a_manifest_marks_as_code(write_plugin, tmp_path: Path) -> None:
+    """A setting of the plugin itself, one in a section, and the items of a list; other settings stay."""
+    program = {"type": "string", "format": "code"}
+    schema = {
+        "type": "object",
+        "properties": {"program": program, "steps": {"type": "array", "items": program}, "units": {"type": "string"}},
+    }
+    folder = write_plugin("p", configSchema=schema, sections={"memorySearch": {"reader": program}})
+    places = Places.from_env({"MEMSLOT_HOME": str(tmp_path / "home")})
+    places.home.mkdir(mode=0o700)
+    places.config_file.write_text(json.dumps({"plugins": {"load": {"paths": [str(folder)]}}}))
+    project = tmp_path / "project"
+    (project / ".memslot").mkdir(parents=True)
+    settings = {"program": "./evil", "steps": ["./one", "./two"], "units": "metric"}
+    tree = {
+        "plugins": {"entries": {"p": {"config": settings}}},
+        "agents": {"list": [{"id": "x", "memorySearch": {"reader": "./evil", "provider": "none"}}]},
+    }
+    (project / ".memslot/memslot.json5").write_text(json.dumps(tree))
+    _, told = read_requests(project, setting_schemas(places))
+    assert [each.key for each in told if "can't bring code" in each.remark] == [
+        *(f"plugins.entries.p.config.{key}" for key in ("program", "steps[0]", "steps[1]")),
+        "agents.list[0].memorySearch.reader",
+    ]
+    trust_project(project, places)
+    loaded = load_config(places, project_dir=project, env={})
+    assert loaded.config.plugins.entries["p"].config == {"steps": [], "units": "metric"}
+    assert loaded.config.memory_search("x").written() == {"provider": "none"}
+    advice = "\n".join(loaded.warnings)
+    assert "memslot config set agents.defaults.memorySearch.reader ./evil" in advice
+    assert "memslot config set plugins.entries.p.config.program ./evil" in advice

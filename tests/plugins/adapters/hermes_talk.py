@@ -7,14 +7,10 @@ import sys
 from typing import Any
 
 
-def main(url: str, *prompts: str) -> dict[str, Any]:
-    from agent.memory_manager import MemoryManager  # type: ignore[import-not-found]
-    from agent.memory_provider import MemoryProvider  # type: ignore[import-not-found]
-    from plugins.memory import discover_memory_providers, load_memory_provider  # type: ignore[import-not-found]
+def make_agent(url: str) -> Any:
     from run_agent import AIAgent  # type: ignore[import-not-found]
 
-    told: dict[str, Any] = {"found": [each for each in discover_memory_providers() if each[0] == "memslot"]}
-    agent = AIAgent(
+    return AIAgent(
         base_url=url,
         api_key="not-a-key",
         model="m",
@@ -23,6 +19,27 @@ def main(url: str, *prompts: str) -> dict[str, Any]:
         skip_context_files=True,
         enabled_toolsets=["memory"],
     )
+
+
+def converse(url: str, *notes: str) -> dict[str, Any]:
+    """Ask the same in each turn, and remember a note after it."""
+    agent, history = make_agent(url), None
+    for number, note in enumerate(notes):
+        prompt = f"Question {number}: which fruit does Ana like in the morning?"
+        history = agent.run_conversation(prompt, conversation_history=history)["messages"]
+        agent._memory_manager.flush_pending(60)
+        agent._memory_manager.on_memory_write("add", "memory", note, metadata={"tool_name": "memory"})
+    agent._memory_manager.shutdown_all()
+    return {}
+
+
+def main(url: str, *prompts: str) -> dict[str, Any]:
+    from agent.memory_manager import MemoryManager  # type: ignore[import-not-found]
+    from agent.memory_provider import MemoryProvider  # type: ignore[import-not-found]
+    from plugins.memory import discover_memory_providers, load_memory_provider  # type: ignore[import-not-found]
+
+    told: dict[str, Any] = {"found": [each for each in discover_memory_providers() if each[0] == "memslot"]}
+    agent = make_agent(url)
     answers, history = [], None
     for prompt in prompts:
         done = agent.run_conversation(prompt, conversation_history=history)
@@ -59,5 +76,5 @@ def main(url: str, *prompts: str) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    result = main(*sys.argv[1:])
+    result = converse(*sys.argv[2:]) if sys.argv[1] == "--converse" else main(*sys.argv[1:])
     print("\n" + json.dumps(result))

@@ -5,6 +5,7 @@ hermes-agent pins its dependencies exactly (openai 2, for one), so it cannot be 
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
@@ -23,6 +24,9 @@ ROOT = Path(__file__).resolve().parents[3]
 PLUGINS = ("memory_core", "embed_providers", "importers", "adapters[hermes]")
 TALK = Path(__file__).with_name("hermes_talk.py")
 PROMPT = "Which fruit does Ana like in the morning?"
+TURNS = 50
+FRUITS = ("papaya", "lychee", "quince", "guava", "persimmon")
+TAG = "<relevant-memories>"
 
 EAR = """
 import json
@@ -147,6 +151,30 @@ def _check_requests(requests: list[dict[str, Any]]) -> None:
     assert "Ana likes mango" in json.dumps(requests[-1]["messages"][-1]), "the tool's result"
 
 
+def test_over_fifty_turns_with_writes_between_only_the_end_of_the_prompt_changes(
+    python: Path, homes: dict[str, Path]
+) -> None:
+    assert run(python, homes, "-m", "memslot_adapters.hermes").returncode == 0
+    notes = [f"In the morning Ana likes the fruit {FRUITS[number % 5]} number {number}." for number in range(TURNS)]
+    with ModelServer() as server:
+        server.answer = lambda _: say("Mango.")
+        done = run(python, homes, str(TALK), "--converse", f"{server.url}/v1", *notes)
+    assert done.returncode == 0, done.stderr[-3000:]
+    # Hermes also asks on its own, such as for a title.
+    asked = [request for request in server.requests if request["messages"][-1]["content"].startswith("Question ")]
+
+    assert len(asked) == TURNS
+    assert len({json.dumps(request["tools"]) for request in asked}) == 1
+    assert len({json.dumps(request["messages"][0]) for request in asked}) == 1
+    for before, after in itertools.pairwise(request["messages"] for request in asked):
+        assert after[: len(before)] == before, "Hermes keeps recalled text in its history"
+    for number, request in enumerate(asked):
+        told = request["messages"][-1]["content"]
+        assert told.startswith(f"Question {number}: ")
+        assert told.count(TAG) == 1
+    assert any("Ana likes the fruit" in request["messages"][-1]["content"] for request in asked)
+
+
 def test_another_plugin_of_that_name_is_left_alone(python: Path, homes: dict[str, Path]) -> None:
     for _ in range(2):
         assert run(python, homes, "-m", "memslot_adapters.hermes").returncode == 0
@@ -156,6 +184,15 @@ def test_another_plugin_of_that_name_is_left_alone(python: Path, homes: dict[str
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == f"error: {file} is not ours; remove it, and run this again\n"
     assert file.read_text(encoding="utf-8") == "mine = True\n"
+
+
+def test_the_plugin_of_an_older_version_is_replaced(python: Path, homes: dict[str, Path]) -> None:
+    assert run(python, homes, "-m", "memslot_adapters.hermes").returncode == 0
+    manifest = homes["hermes"] / "plugins" / "memslot" / "plugin.yaml"
+    now = manifest.read_text(encoding="utf-8")
+    manifest.write_text(now.replace("version: ", "version: 0."), encoding="utf-8")
+    assert run(python, homes, "-m", "memslot_adapters.hermes").returncode == 0
+    assert manifest.read_text(encoding="utf-8") == now
 
 
 def test_without_a_hermes_home_it_says_so(python: Path, homes: dict[str, Path]) -> None:

@@ -9,9 +9,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from tests.inspected_home import Server, fill_home, serving
-
-WAIT = 120.0
+from tests.inspected_home import WAIT, Server, fill_home, serving
 
 
 @dataclass(frozen=True)

@@ -70,12 +70,28 @@ def test_links_lead_to_the_web_only_and_images_are_not_loaded() -> None:
     assert 'rel="noopener' in found.text
 
 
+def test_neither_entities_nor_attributes_bring_back_what_is_invisible() -> None:
+    found = render_markdown("Pay &#x202e;txt.exe&#8236; a&ZeroWidthSpace;b ![&#x202e;c](x)\n\n`&#x202e;`")
+    assert found is not None
+    assert "Pay txt.exe ab" in found.text
+    assert "\u202e" not in found.text
+    shown = h("a", title="x\u202ey", aria_label="x\u202ey", placeholder="x\u202ey", href="/x\u202ey\ud800").text
+    assert shown == '<a title="xy" aria-label="xy" placeholder="xy" href="/x\u202ey?"></a>', "an address stays itself"
+
+
+def test_columns_of_a_table_are_aligned_without_a_style() -> None:
+    found = render_markdown("|a|b|c|\n|:-:|--:|---|\n|1|2|3|")
+    assert found is not None
+    assert read_page(found.text).faults == []
+    assert '<td class="center">1</td>\n<td class="right">2</td>\n<td>3</td>' in found.text
+
+
 def test_of_the_requests_that_a_tab_waits_for_only_the_latest_is_answered() -> None:
     release = threading.Event()
     done: list[str] = []
 
     def work(name: str) -> Page:
-        release.wait(30)
+        release.wait(60)
         done.append(name)
         return Page(name, Markup(""))
 
@@ -99,28 +115,49 @@ def test_of_the_requests_that_a_tab_waits_for_only_the_latest_is_answered() -> N
 def test_a_tab_has_one_search_at_a_time_however_quickly_somebody_types() -> None:
     at_work, most = 0, 0
     lock = threading.Lock()
+    has_begun, may_end = threading.Event(), threading.Event()
 
     def work() -> Page:
         nonlocal at_work, most
         with lock:
             at_work += 1
             most = max(most, at_work)
-        time.sleep(0.02)
+        has_begun.set()
+        may_end.wait(60)
         with lock:
             at_work -= 1
         return Page("", Markup(""))
 
     async def type_in() -> list[object]:
-        turns, typed = Turns(), []
-        for _ in range(40):
+        turns = Turns()
+        typed = [asyncio.create_task(turns.take("tab", work))]
+        await asyncio.to_thread(has_begun.wait, 60)
+        for _ in range(39):
             typed.append(asyncio.create_task(turns.take("tab", work)))
-            await asyncio.sleep(0.003)
+            await asyncio.sleep(0)
+        may_end.set()
         return list(await asyncio.gather(*typed))
 
     answers = asyncio.run(type_in())
     assert most == 1
-    assert answers[-1] is not None, "the last one is answered"
-    assert None in answers
+    assert [answer is not None for answer in answers] == [True] + [False] * 38 + [True], "the last one is answered"
+
+
+def test_work_that_hangs_is_given_up_and_makes_room() -> None:
+    release = threading.Event()
+
+    def hang() -> Page:
+        release.wait(60)
+        return Page("too late", Markup(""))
+
+    async def ask() -> list[object]:
+        turns = Turns(seconds=0.05)
+        late = await asyncio.gather(*(turns.take(None, hang) for _ in range(2 * MOST_AT_ONCE)))
+        return [*late, await turns.take("tab", hang)]
+
+    answers = asyncio.run(ask())
+    release.set()
+    assert [isinstance(answer, Page) and answer.status for answer in answers] == [504] * (2 * MOST_AT_ONCE + 1)
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from tests.inspected_home import NOTES, environment, serving
-from tests.plugins.inspector.conftest import WAIT, opened
+from tests.inspected_home import NOTES, WAIT, environment, serving
+from tests.plugins.inspector.conftest import opened
 from tests.plugins.inspector.test_writes import EDIT, shown_text
 
 
@@ -86,6 +86,34 @@ def test_a_signal_in_the_first_moments_is_not_lost(home: Path) -> None:
             time.sleep(wait)
             server.process.send_signal(signal.SIGTERM)
             assert server.process.wait(WAIT) in (0, -signal.SIGTERM)
+
+
+BROWSER = """
+import re, sys, urllib.request
+from pathlib import Path
+page = Path(urllib.request.url2pathname(sys.argv[1].removeprefix("file://")))
+link = re.search('url=([^"]+)', page.read_text())[1]
+opened = urllib.request.urlopen(link, timeout=100)
+Path(sys.argv[0]).with_suffix(".told").write_text(f"{opened.status} {page.stat().st_mode & 0o077}")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="BROWSER names a command of POSIX")
+def test_a_browser_that_python_waits_for_is_answered(home: Path, tmp_path: Path) -> None:
+    """The server opens it with a private page, since the arguments of a command can be read by others."""
+    browser = tmp_path / "browser.py"
+    browser.write_text(BROWSER, encoding="utf-8")
+    env = {**environment(home), "DISPLAY": ":0", "BROWSER": f"{sys.executable} {browser} %s"}
+    server = subprocess.Popen([sys.executable, "-m", "memslot", "ui"], env=env, stdout=subprocess.DEVNULL)
+    told = browser.with_suffix(".told")
+    deadline = time.monotonic() + WAIT
+    while server.poll() is None and time.monotonic() < deadline and not (told.exists() and told.read_text()):
+        time.sleep(0.1)
+    server.terminate()
+    assert server.wait(WAIT) == 0
+    assert told.exists(), "the browser waits for the server"
+    assert told.read_text() == "200 0"
+    assert not list((home / "plugins" / "inspector").glob("open-*")), "the page with the link is removed"
 
 
 def test_a_kill_during_writes_leaves_the_note_whole_and_keeps_what_was_acknowledged(home: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.inspected_home import CONFIG, KEY, NOTES, Server, run, serving
+from tests.inspected_home import CONFIG, KEY, NOTES, WAIT, Server, run, serving
 from tests.plugins.inspector.conftest import Browser, opened
 from tests.plugins.inspector.test_pages import read
 
@@ -54,7 +54,7 @@ def test_a_saved_note_is_on_disk_and_found(browser: Browser, note: Path) -> None
     text = shown_text(browser, EDIT).replace("tea over coffee", "cocoa over everything")
     assert save(browser, text) == 303
     assert note.read_text() == NOTES["MEMORY.md"].replace("tea over coffee", "cocoa over everything")
-    deadline = time.monotonic() + 60  # it is indexed in the background
+    deadline = time.monotonic() + WAIT  # it is indexed in the background
     while "cocoa over everything" not in (found := read(browser.get("/?q=cocoa over everything").text).text):
         assert time.monotonic() < deadline, found
 

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,18 @@ def agent_end(run, messages, success):
 '''
 
 
+PATIENT = """
+import runpy, sys
+from memslot_mcp_server import hook_client
+from memslot_mcp_server.hooks import events
+hook_client.ANSWER_SECONDS = events.START_SECONDS = events.RECALL_SECONDS = 50
+sys.argv[0] = "memslot"
+runpy.run_module("memslot", run_name="__main__")
+"""
+"""`memslot`, with the time that a busy machine needs for a hook."""
+PATIENT_CLIENT = "from memslot_mcp_server import hook_client; hook_client.ANSWER_SECONDS = 50; hook_client.main()"
+
+
 @dataclass(frozen=True)
 class World:
     """A home and a folder to work in."""
@@ -108,8 +121,21 @@ class World:
         temporary.replace(self.home / "memslot.json5")
 
     def run(self, *arguments: str, stdin: bytes | str = b"", **env: str) -> subprocess.CompletedProcess[str]:
+        return self._run([*self.argv, *arguments], stdin, env)
+
+    def hook(self, client: str, event: str, stdin: bytes | str) -> subprocess.CompletedProcess[str]:
+        """`memslot hook`, without the limit on its time."""
+        return self._run([sys.executable, "-c", PATIENT, "hook", client, event], stdin, {})
+
+    def ask_server(self, client: str, event: str, stdin: bytes | str) -> subprocess.CompletedProcess[str]:
+        """`memslot-hook`, without the limit on its time."""
+        return self._run([sys.executable, "-c", PATIENT_CLIENT, client, event], stdin, {})
+
+    def _run(
+        self, command: Sequence[str], stdin: bytes | str, env: Mapping[str, str]
+    ) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
-            [*self.argv, *arguments],
+            command,
             env={**self.env, **env},
             cwd=self.folder / "project",
             input=stdin.encode() if isinstance(stdin, str) else stdin,

@@ -364,6 +364,16 @@ class TestUndo:
         assert file.read_text(encoding="utf-8") == '# mine\nmodel = "x"'
 
 
+def test_a_home_below_the_persons_is_written_in_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("MEMSLOT_HOME", "~/mine")
+    (config,) = files_of(CLIENTS["cursor"], env={"HOME": str(tmp_path)})
+
+    entry = json.loads(config.snippet())["mcpServers"]["memslot"]
+
+    assert entry["env"] == {"MEMSLOT_HOME": str(tmp_path / "mine")}
+
+
 def _folder(path: Path) -> Path:
     path.mkdir(exist_ok=True)
     return path
@@ -604,6 +614,30 @@ class TestRefusal:
 
         assert read(file) == {"a": 1}
 
+    @pytest.mark.parametrize("edit", [{}, {"after": "x", "splices": [[1]]}, {"after": "x", "splices": 1}])
+    def test_a_record_that_was_edited_by_hand_does_not_stop_undo(
+        self, person: Person, tmp_path: Path, edit: dict[str, Any]
+    ) -> None:
+        file = person.write(".cursor/mcp.json", '{"a": 1}')
+        (config,) = files_of(CLIENTS["cursor"], env={"HOME": str(tmp_path)})
+        state = _folder(tmp_path / "state")
+        with EditRecord(state) as record:
+            config.connect(record)
+            tree = {"version": 1, "files": {str(file): {"edits": [edit]}}}
+            (state / "connections.json").write_text(json.dumps(tree), encoding="utf-8")
+            assert config.disconnect(record)
+
+        assert read(file) == {"a": 1}
+
+    @pytest.mark.parametrize("value", ["[" * 5000 + "]" * 5000, "9" * 5000], ids=["deep", "long"])
+    def test_toml_that_python_cannot_read_is_left_alone(self, person: Person, value: str) -> None:
+        file = person.write(".codex/config.toml", f"a = {value}\n")
+
+        done = person.connect("codex", "--yes")
+
+        assert (done.exit_code, list(person.tree())) == (1, [".codex/config.toml"])
+        assert f"{file} was not changed: it is TOML that Python cannot read" in done.stderr
+
     def test_the_record_is_private(self, person: Person, tmp_path: Path) -> None:
         (config,) = files_of(CLIENTS["cursor"], env={"HOME": str(tmp_path)})
         state = _folder(tmp_path / "state")
@@ -800,4 +834,17 @@ class TestProcesses:
         done = world.run("connect", "qwen", "--check", PATH=f"{bin_folder}:/usr/bin:/bin")
 
         assert "✗ qwen mcp list: memslot: m mcp - Disconnected" in done.stdout
+        assert "hunter2" not in done.stdout + done.stderr
+
+    def test_check_takes_no_server_for_ours_whose_name_begins_alike(self, world: World) -> None:
+        bin_folder = world.folder / "bin"
+        bin_folder.mkdir()
+        program = bin_folder / "qwen"
+        program.write_text("#!/bin/sh\necho '✗ memslot-team: run --key hunter2 - Disconnected'\n", encoding="utf-8")
+        program.chmod(0o755)
+        world.run("connect", "qwen", "--yes")
+
+        done = world.run("connect", "qwen", "--check", PATH=f"{bin_folder}:/usr/bin:/bin")
+
+        assert "✗ qwen mcp list: it does not know memslot" in done.stdout
         assert "hunter2" not in done.stdout + done.stderr

@@ -14,11 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mcp.shared.message import SessionMessage
 from mcp_types import version
-from memslot import Hosts, PromptSection, hookimpl
+from memslot import Hosts, PromptSection, Workers, hookimpl
 from memslot.testing import HostOpener, InlinePlugin
 from memslot_mcp_server.server.handshake import HANDSHAKE_VERSIONS, MODERN_VERSION, answer_handshake
 from memslot_mcp_server.server.mcp_server import MemslotServer
-from memslot_mcp_server.server.workers import Workers
 
 from tests.plugins.mcp_server.conftest import World
 from tests.plugins.mcp_server.talk import talking

@@ -112,3 +112,24 @@ def test_a_plugin_that_hangs_while_it_is_loaded_is_given_up(world: World) -> Non
     odd.write_text(f"import time\ntime.sleep({WAIT})\n", encoding="utf-8")
     done = ask(world)
     assert (done.stdout, done.stderr) == (b"", GAVE_UP)
+
+
+def test_an_agent_that_holds_stdin_open_is_given_up(world: World) -> None:
+    code = "from memslot_mcp_server import hook_client; hook_client.ANSWER_SECONDS = 2; hook_client.main()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, "claude-code", "prompt"],
+        env=world.env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as hook:
+        try:
+            assert hook.stdin is not None
+            hook.stdin.write(b'{"session_id": "a", ')
+            hook.stdin.flush()
+            code_of_it = hook.wait(WAIT)
+            assert hook.stdout is not None
+            assert hook.stderr is not None
+            assert (code_of_it, hook.stdout.read(), hook.stderr.read()) == (0, b"", GAVE_UP)
+        finally:
+            hook.kill()

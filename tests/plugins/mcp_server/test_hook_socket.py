@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import socket
+import stat
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
-from memslot import AgentStart, Hosts, hookimpl
+import pytest
+from memslot import AgentStart, Hosts, Workers, hookimpl
 from memslot.testing import HostOpener, InlinePlugin
 from memslot_mcp_server import hook_client
 from memslot_mcp_server.server import hook_socket
-from memslot_mcp_server.server.workers import Workers
 
 from tests.plugins.mcp_server.conftest import World
 from tests.plugins.mcp_server.talk import WAIT, talking
@@ -22,12 +25,13 @@ from tests.plugins.mcp_server.talk import WAIT, talking
 class TestHooksBesideAServer:
     """A coding agent's hooks ask the server that the agent has started."""
 
-    def hook(self, world: World, event: str, payload: Any, first: str = "pass") -> subprocess.CompletedProcess[bytes]:
+    def hook(self, world: World, event: str, payload: Any, seconds: int = 50) -> subprocess.CompletedProcess[bytes]:
+        set_budget = f"hook_client.ANSWER_SECONDS = {seconds}"
         return subprocess.run(
             [
                 sys.executable,
                 "-c",
-                f"from memslot_mcp_server import hook_client; {first}; hook_client.main()",
+                f"from memslot_mcp_server import hook_client; {set_budget}; hook_client.main()",
                 "claude-code",
                 event,
             ],
@@ -91,9 +95,7 @@ class TestHooksBesideAServer:
             talk.shake_hands()
             talk.ask(99, "ping")  # its socket is open now
 
-            done = self.hook(
-                world, "prompt", {"session_id": "a", "prompt": "which database?"}, "hook_client.ANSWER_SECONDS = 1"
-            )
+            done = self.hook(world, "prompt", {"session_id": "a", "prompt": "which database?"}, seconds=1)
 
         assert (done.stdout, done.stderr) == (b"", b"memslot: gave up after 1 seconds\n")
 
@@ -129,6 +131,32 @@ class TestHooksBesideAServer:
         assert first is not None
         assert b"words" in first
         assert rest == [None] * 5
+
+    def test_a_hook_that_comes_before_the_server_listens_leaves_its_socket(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Agents start their servers and call the first hook at the same moment."""
+        monkeypatch.setenv("MEMSLOT_HOME", str(tmp_path))
+        address = hook_client.MemoryAddress.from_env("", os.environ)
+        real_listen = socket.socket.listen
+        early: list[bytes | None] = []
+
+        def listen(listener: socket.socket, backlog: int) -> None:
+            early.append(hook_client.ask(address, "codex prompt", b"{}"))
+            real_listen(listener, backlog)
+
+        monkeypatch.setattr(socket.socket, "listen", listen)
+
+        async def main() -> tuple[bool, int]:
+            with HostOpener(tmp_path) as open_host:
+                host = open_host(InlinePlugin(Chatty()), config={"plugins": {"slots": {"memory": "none"}}})
+                async with hook_socket.answering_hooks(Hosts(lambda: host), Workers(), "") as path:
+                    assert path is not None
+                    return path.is_socket(), stat.S_IMODE(path.stat().st_mode)
+
+        assert asyncio.run(main()) == (True, 0o600)
+        assert early == [None]
+        assert list(Path(hook_client.socket_folder() or "").glob(f"*{address.prefix()}*")) == []
 
     def test_a_folder_that_others_can_write_is_not_trusted(self, tmp_path: Path) -> None:
         private, shared, link = tmp_path / "private", tmp_path / "shared", tmp_path / "link"

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from memslot import AgentStart, fence, hookimpl, strip_recalled
 from memslot.testing import HostOpener, InlinePlugin
 from memslot_mcp_server.hooks import transcript
-from memslot_mcp_server.hooks.events import before_prompt
+from memslot_mcp_server.hooks.events import at_session_start, before_prompt
 from memslot_mcp_server.hooks.payload import MAX_BYTES, Payload, PayloadError, read_payload
 from memslot_mcp_server.hooks.transcript import last_turn
 
@@ -52,6 +52,32 @@ TURN = [
     {"role": "assistant", "content": "I will look."},
     {"role": "assistant", "content": "Noted."},
 ]
+
+
+class Recorder:
+    """A host that notes how long plugins may take."""
+
+    agent_id, plugins, context = "main", ("memory-core",), ""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+
+    def run(self, prompt: str, *, recall_seconds: float, session: object = None) -> Recorder:
+        self.seconds.append(recall_seconds)
+        return self
+
+    def __enter__(self) -> Recorder:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+@pytest.mark.parametrize(("left", "seconds"), [(8.0, [2.5, 4.5, 7.0]), (3.0, [1.0, 2.5, 2.5]), (0.2, [0.1, 0.1, 0.1])])
+def test_plugins_have_only_the_time_that_loading_them_has_left(left: float, seconds: list[float]) -> None:
+    host: Any = Recorder()
+    before_prompt(host, Payload("s", "which database?"), lambda: left)
+    at_session_start(host, Payload("s", ""), lambda: left)
+    assert host.seconds == seconds
 
 
 class TestTranscript:
@@ -252,7 +278,7 @@ class Chatty:
 class TestCommands:
     def hook(self, world: World, event: str, payload: Any) -> tuple[str, str]:
         text = payload if isinstance(payload, bytes) else json.dumps(payload)
-        done = world.run("hook", "claude-code", event, stdin=text)
+        done = world.hook("claude-code", event, text)
         assert done.returncode == 0
         return done.stdout, done.stderr
 
@@ -298,7 +324,7 @@ class TestCommands:
         file.write_text(OTHERS[client], encoding="utf-8")
         payload = {"session_id": "a1", "transcript_path": str(file), "last_assistant_message": "Noted."}
 
-        done = world.run("hook", client, "stop", stdin=json.dumps(payload))
+        done = world.hook(client, "stop", json.dumps(payload))
 
         assert (done.returncode, done.stdout) == (0, "")
         assert self.ended(world) == [{"session": f"{client}-a1", "messages": TURN, "success": True}]
@@ -384,6 +410,24 @@ class TestCommands:
         said = [line for line in done.stderr.decode().splitlines() if not line.startswith("Warning: odd")]
         assert done.returncode == 0, said
         assert len(said) == (0 if streams == ">&-" else 1), said
+
+    def test_a_folder_that_was_removed_holds_nobody_up(self, world: World) -> None:
+        """Such as a git worktree in which the agent still runs."""
+        folder = world.folder / "worktree"
+        folder.mkdir()
+        done = subprocess.run(
+            f"rmdir {shlex.quote(str(folder))} && {shlex.quote(sys.executable)} -m memslot_mcp_server.hook_client"
+            " codex session-end",
+            shell=True,
+            env=world.env,
+            cwd=folder,
+            input=json.dumps(START).encode(),
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
     def test_a_broken_config_is_a_failure_that_blocks_nothing(self, world: World) -> None:
         """Claude Code takes the exit code 2 alone as an order to stop."""

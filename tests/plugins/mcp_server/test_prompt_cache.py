@@ -44,7 +44,7 @@ def test_hooks_add_to_the_prompt_and_to_nothing_before_it(world: World) -> None:
         for number in range(TURNS):
             prompt = {"session_id": "a1", "prompt": f"Question {number}: which fruit does Ana like in the morning?"}
             told = {**prompt, "hook_event_name": "UserPromptSubmit", "transcript_path": "/none.jsonl"}
-            done = world.run("hook", "claude-code", "prompt", stdin=json.dumps(told))
+            done = world.ask_server("claude-code", "prompt", json.dumps(told))
             assert (done.returncode, done.stderr) == (0, "")
             if number:
                 answer = json.loads(done.stdout)

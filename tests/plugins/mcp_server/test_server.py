@@ -14,11 +14,10 @@ from typing import Any
 import pytest
 from mcp.client import Client
 from mcp.shared.exceptions import MCPError
-from memslot import Host, Hosts, MemslotError, PromptSection, Tool, hookimpl
+from memslot import Host, Hosts, MemslotError, PromptSection, Tool, Workers, hookimpl
 from memslot.testing import HostOpener, InlinePlugin
 from memslot_mcp_server.server import mcp_server
 from memslot_mcp_server.server.mcp_server import MemslotServer
-from memslot_mcp_server.server.workers import Workers
 
 NO_MEMORY = {"plugins": {"slots": {"memory": "none"}}}
 QUIET = {"agents": {"defaults": {"memorySearch": {"provider": "none", "sync": {"watch": False}}}}}

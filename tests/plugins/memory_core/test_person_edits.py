@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
+from difflib import SequenceMatcher
 from pathlib import Path
 
 import pytest
@@ -61,6 +63,30 @@ def test_what_was_typed_is_what_is_written(
     file.write_text("".join(f"{line}\n" for line in old), encoding="utf-8")
     replace_note(folder, file, "\n".join(new), "\n".join(old))
     assert file.read_text().rstrip() == "\n".join(new).rstrip()
+
+
+def test_an_edit_of_a_note_with_many_equal_lines_matches_only_what_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from memslot_memory_core import note_writer
+
+    compared: list[int] = []
+
+    class Matcher(SequenceMatcher[str]):
+        def __init__(self, junk: None, a: Sequence[str], b: Sequence[str], *, autojunk: bool) -> None:
+            compared.append(len(a) + len(b))
+            super().__init__(junk, a, b, autojunk)
+
+    monkeypatch.setattr(note_writer, "SequenceMatcher", Matcher)
+    file = tmp_path / "MEMORY.md"
+    old = ["- The heron nests."] * 5000 + [SECRET] + ["- The heron nests."] * 5000
+    file.write_text("".join(f"{line}\n" for line in old), encoding="utf-8")
+    seen = shown(file)
+    new = seen.split("\n")
+    new[4000:4002] = ["- It left."]
+    replace_note(tmp_path, file, "\n".join(new), seen)
+    assert file.read_text() == "".join(f"{line}\n" for line in [*old[:4000], "- It left.", *old[4002:]])
+    assert max(compared) < 10, "its square would be minutes"
 
 
 def test_two_people_who_edit_one_note_do_not_overwrite_each_other(tmp_path: Path) -> None:

@@ -254,7 +254,7 @@ class TestNeverLate:
         provider = HangingProvider()
         provider.model = HashingProvider.model
         told: list[str] = []
-        memory = make_memory(provider=provider, recall=RecallLimits(seconds=1.0), tell=told.append)
+        memory = make_memory(provider=provider, recall=RecallLimits(seconds=8.0), tell=told.append)
         try:
             with caplog.at_level(logging.WARNING, "memslot.plugin.memory-lancedb"):
                 block = recalled_block(memory, "who is my dentist?")
@@ -268,18 +268,20 @@ class TestNeverLate:
     def test_a_hanging_store_costs_its_time_once(
         self, make_memory: MakeMemory, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        memory = make_memory(provider=UniversalProvider(), recall=RecallLimits(seconds=0.5))
+        memory = make_memory(provider=UniversalProvider(), recall=RecallLimits(seconds=5.0))
         memory.keep(MEMORIES[0])
         table, release = memory.store.live(), threading.Event()
         monkeypatch.setattr(type(table), "with_any_stem", lambda *_: release.wait(60) and [])
         assert recalled_block(memory, "who is my dentist?") == ""
-        assert "did not answer within 0.5 s" in (memory.auto_recall.problem or "")
+        assert "did not answer within 5 s" in (memory.auto_recall.problem or "")
         assert recalled_block(memory, "who is my dentist?") == ""
         assert any("still waiting" in problem for problem in memory.status().problems)
         release.set()
         monkeypatch.undo()
-        time.sleep(0.1)
-        assert "Novak" in recalled_block(memory, "who is my dentist?")
+        deadline = time.monotonic() + 60
+        while "Novak" not in recalled_block(memory, "who is my dentist?"):  # the first one may not have ended yet
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
         assert memory.auto_recall.problem is None
 
     def test_a_broken_store_never_reaches_the_agent(self, open_host: OpenHost, memslot_home: Any) -> None:

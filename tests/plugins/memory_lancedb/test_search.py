@@ -73,6 +73,8 @@ class TestBoth:
 
     def test_the_outcome_tells_what_found_a_memory(self, memory: LanceMemory) -> None:
         (hit,) = memory.search("taste of coriander", max_results=1).hits
+        assert hit.explanation is None, "nobody asked"
+        (hit,) = memory.search("taste of coriander", max_results=1, explain=True).hits
         assert hit.explanation is not None
         assert hit.explanation["foundBy"] == ["words", "meaning"]
         assert hit.explanation["relevance"] == hit.score

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import sys
+import threading
 import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -148,6 +149,16 @@ class TestKeptOnce:
         say(host, "I prefer black tea to coffee.", session="another")
         assert facts(host) == []
 
+    def test_what_was_noted_and_deleted_again_is_captured(self, open_both: Open, workspace: Path) -> None:
+        host = open_both()
+        say(host, TEA, note="The user prefers tea over coffee.")
+        assert facts(host) == []
+        for note in (workspace / "memory").iterdir():
+            note.write_text("# Today\n")
+        host.memories.call("memory-core", "refresh", host.memory.refresh)  # type: ignore[union-attr]
+        say(host, TEA, session="later")
+        assert facts(host) == [TEA]
+
     def test_what_stands_in_the_notes_since_long_is_not_captured(self, open_both: Open, workspace: Path) -> None:
         (workspace / "MEMORY.md").write_text("# About me\n\n- I prefer tea over coffee\n- I live in Graz.\n")
         host = open_both()
@@ -228,6 +239,50 @@ class TestWhatStandsOnTheMemories:
         assert read_note(host, paths[0], session) == TEA
         assert read_note(host, "MEMORY.md", session) == "The gate is green."
         assert read_note(host, "ltm/nothing", session) is None
+
+    def test_broken_memories_hide_no_resources_of_the_others(
+        self, open_both: Open, workspace: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from memslot_mcp_server.server.resources import list_notes, read_note
+
+        monkeypatch.setattr("memslot_mcp_server.server.resources.ANSWER_SECONDS", 5.0)
+        released = threading.Event()
+
+        class Broken:
+            """A memory of which every method does the same."""
+
+            def __init__(self, act: Callable[..., Any]) -> None:
+                self.search = self.status = self.list_items = self.read = act
+                self.close = lambda: None
+
+            @hookimpl
+            def register_memory(self) -> Any:
+                return self
+
+        def hang(*given: Any, **options: Any) -> None:
+            released.wait()
+
+        def fail(*given: Any, **options: Any) -> None:
+            raise RuntimeError("the disk is on fire")
+
+        def lie(*given: Any, **options: Any) -> Any:
+            return {"items": "many"}
+
+        broken = {each.__name__: InlinePlugin(Broken(each), each.__name__, "memory") for each in (hang, fail, lie)}
+        (workspace / "MEMORY.md").write_text("The gate is green.\n")
+        host = open_both(*broken.values(), slot=[*broken, *self.LANCE_FIRST], strict=False)
+        host.memories.remember(TEA, into="memory-lancedb")
+        for each in BOTH:  # what they load at first may take its time
+            memory: Any = host.memories.get(each)
+            memory.list_items()
+        session = Session("main")
+        try:
+            paths = [item.path for item in list_notes(host, session)]
+            assert paths[1:] == ["MEMORY.md"]
+            assert read_note(host, "MEMORY.md", session) == "The gate is green."
+        finally:
+            released.set()
+        assert {event.plugin for event in host.diagnostics} == {"hang", "fail", "lie"}
 
     def test_the_langgraph_store_uses_the_memory_that_keeps_files(self, open_both: Open, workspace: Path) -> None:
         from memslot_adapters.langgraph import MemoryStore

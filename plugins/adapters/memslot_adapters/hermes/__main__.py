@@ -15,17 +15,19 @@ FILES = {
     ),
     "plugin.yaml": 'name: memslot\nversion: 0.1.0\ndescription: "memslot: long-term memory in Markdown notes."\n',
 }
+_MARKS = {"__init__.py": "memslot_adapters.hermes", "plugin.yaml": "name: memslot\n"}
+"""What every version of these files contains."""
 
 
 def install(home: Path) -> Path:
-    """Write the plugin's two files. Raises a MemslotError if others are there."""
+    """Write the plugin's two files, in place of an older version's. Raises a MemslotError if others are there."""
     folder = home / "plugins" / "memslot"
     for each in (folder.parent, folder):
         if each.is_symlink():
             raise MemslotError(f"{each} is a link, and links are not followed")
-    for name, text in FILES.items():
+    for name, mark in _MARKS.items():
         file = folder / name
-        if file.is_symlink() or (file.exists() and file.read_text(encoding="utf-8", errors="replace") != text):
+        if file.is_symlink() or (file.exists() and mark not in file.read_text(encoding="utf-8", errors="replace")):
             raise MemslotError(f"{file} is not ours; remove it, and run this again")
     make_private_dir(folder)
     for name, text in FILES.items():

@@ -72,6 +72,8 @@ def _form(visit: Visit, prompt: str) -> Markup:
             h("button", "Show", type="submit"),
             class_="row",
         ),
+        visit.token_field(),
+        method="post",  # a prompt may be too long for an address
         action="/agent",
         class_="card stack",
         data_part="#given",

@@ -5,21 +5,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from memslot import CanAudit, MemoryFinding
+from memslot import CanAudit, MemoryFinding, MemslotError
 
 from memslot_inspector.markup import Markup, h, join
-from memslot_inspector.pages.layout import badge, empty
+from memslot_inspector.pages.layout import badge, empty, notice
 from memslot_inspector.visit import Page, Visit, item_address
 
 MOST_SHOWN = 200
+AUDIT_SECONDS = 60.0
 _MOST_OTHERS = 5
 
 
 def show(visit: Visit) -> Page:
-    able = [(memory_id, memory) for memory_id, memory in visit.host.memories if isinstance(memory, CanAudit)]
+    able = visit.host.memories.having(CanAudit)
     if not able:
         return Page("Audit", empty("No memory in the slot has an audit."))
-    return Page("Audit", join([_report(memory_id, memory.audit()) for memory_id, memory in able]))
+    return Page("Audit", join([_audited(visit, memory_id, memory) for memory_id, memory in able]))
+
+
+def _audited(visit: Visit, memory_id: str, memory: CanAudit) -> Markup:
+    """The report on one memory; one that fails costs the others nothing."""
+    try:
+        found = visit.host.memories.call(memory_id, "audit", lambda: list(memory.audit()), seconds=AUDIT_SECONDS)
+    except MemslotError as error:
+        return h("section", h("h2", memory_id), notice(str(error), level="bad"))
+    return _report(memory_id, found)
 
 
 def _report(memory_id: str, found: Sequence[MemoryFinding]) -> Markup:

@@ -12,6 +12,7 @@ from memslot_inspector.visit import Page, Redirect, Visit, address
 
 MOST_AT_ONCE = 200
 _SHOWN_LINES = 40
+_SHOWN_CHARS = 4000
 
 
 def ask(visit: Visit) -> Page:
@@ -20,8 +21,8 @@ def ask(visit: Visit) -> Page:
     texts = []
     for path in paths:
         part = memory.read(path, max_lines=_SHOWN_LINES, session=visit.session) if isinstance(memory, CanRead) else None
-        text = part.text if part is not None else ""
-        more = "\n…" if part is not None and part.next_line else ""
+        text = part.text[:_SHOWN_CHARS] if part is not None else ""
+        more = "\n…" if part is not None and (part.next_line or len(part.text) > _SHOWN_CHARS) else ""
         texts.append(
             h(
                 "li",

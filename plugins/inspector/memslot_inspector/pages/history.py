@@ -27,7 +27,7 @@ def show(visit: Visit) -> Page:
         rows.append(
             h(
                 "tr",
-                h("td", version.id, class_="number"),
+                h("td", version.id),
                 h("td", ago(version.at)),
                 h("td", "–" if version.items is None else version.items, class_="number"),
                 h("td", restore if place else badge("now")),

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import hashlib
 
-from memslot import CanForget, CanRead, CanUpdate, MemslotError, one_line, redact
+from memslot import CanForget, CanRead, CanUpdate, MemslotError, one_line, read_parts, redact
 
 from memslot_inspector.markdown import MOST_CHARS, render_markdown
 from memslot_inspector.markup import NOTHING, Markup, h, join, raw_text
@@ -16,32 +16,50 @@ from memslot_inspector.visit import Answer, Page, Redirect, Visit, address, item
 
 MOST_LINES = 20_000
 MOST_EDIT_CHARS = 400_000
+SOURCE_LINES = 2000
+"""Lines of a page of the source."""
+MOST_SOURCE_CHARS = 400_000
+"""Characters of a page of the source: lines can be long."""
 
 
-def read_whole(visit: Visit, path: str) -> tuple[str, str, bool]:
+def read_whole(visit: Visit, path: str, most: int = MOST_EDIT_CHARS) -> tuple[str, str, bool]:
     """The memory's id, the text of an item as `read` gives it, and whether that is all of it."""
     memory_id, memory = visit.able(CanRead, "read")
     parts: list[str] = []
-    line: int | None = 1
-    while line is not None and line <= MOST_LINES:
-        part = memory.read(path, start_line=line, max_lines=2000, session=visit.session)
+    is_whole, size = False, 0
+    for part in read_parts(memory, path, session=visit.session):
         parts.append(part.text)
-        line = part.next_line
-    return memory_id, "\n".join(parts), line is None
+        size += len(part.text)
+        is_whole = part.next_line is None
+        if (part.next_line or 0) > MOST_LINES or size > most:
+            break
+    text = "\n".join(parts)
+    return memory_id, text, is_whole and len(text) <= most
 
 
 def show(visit: Visit) -> Page:
-    path = visit.get("path")
-    memory_id, text, is_whole = read_whole(visit, path)
-    _, memory = visit.memory()
+    path, view = visit.get("path"), visit.get("view")
+    memory_id, memory = visit.able(CanRead, "read")
+    start, body, remark = 1, None, NOTHING
+    if view == "edit" and isinstance(memory, CanUpdate):
+        _, text, is_whole = read_whole(visit, path)
+        body = _editor(visit, memory_id, path, text) if is_whole else None
+        remark = _too_long("edited here", MOST_EDIT_CHARS) if body is None else NOTHING
+    elif view != "source" and not visit.get("line"):
+        _, text, is_whole = read_whole(visit, path, MOST_CHARS)
+        rendered = render_markdown(text) if is_whole else None
+        body = h("article", rendered, class_="card prose", dir="auto") if rendered is not None else None
+        view, remark = "rendered", _too_long("rendered", MOST_CHARS) if body is None else NOTHING
+    if body is None:
+        view, start = "source", _first_line(visit)
+        text, body = _source(visit, memory_id, path, start)
     if not text:
-        return Page("Nothing there", notice(f"{path} is empty, or gone.", level="warn"), status=404)
-    rendered = None if visit.get("line") or visit.get("view") in ("source", "edit") else render_markdown(text)
-    view = visit.get("view") if visit.get("view") == "edit" else "rendered" if rendered is not None else "source"
-    may_edit = isinstance(memory, CanUpdate) and is_whole and len(text) <= MOST_EDIT_CHARS
-    names = [("rendered", "Rendered"), ("source", "Source"), *([("edit", "Edit")] if may_edit else [])]
+        told = f"{path} is empty, or gone." if start == 1 else f"{path} ends before line {start:,}, or is gone."
+        return Page("Nothing there", notice(told, level="warn"), status=404)
+    names = {"rendered": "Rendered", "source": "Source"} | ({"edit": "Edit"} if isinstance(memory, CanUpdate) else {})
     links = [
-        (name, address("/browse/item", memory=memory_id, path=path, view=each), each == view) for each, name in names
+        (name, address("/browse/item", memory=memory_id, path=path, view=each), each == view)
+        for each, name in names.items()
     ]
     head = h(
         "div",
@@ -50,18 +68,11 @@ def show(visit: Visit) -> Page:
         _forget_link(memory_id, path) if isinstance(memory, CanForget) else NOTHING,
         class_="item-head",
     )
-    if view == "edit" and may_edit:
-        body = _editor(visit, memory_id, path, text)
-    elif rendered is not None:
-        body = h("article", rendered, class_="card prose", dir="auto")
-    else:
-        body = _source(text, visit.number("line", 0))
-    remarks = [] if is_whole else [notice(f"Only the first {MOST_LINES:,} lines are shown.", level="warn")]
-    if len(text) > MOST_CHARS:
-        remarks.append(notice(f"Too long to be rendered: more than {MOST_CHARS:,} characters.", level="warn"))
-    if not may_edit and isinstance(memory, CanUpdate):
-        remarks.append(notice(f"Too long to be edited here: more than {MOST_EDIT_CHARS:,} characters.", level="warn"))
-    return Page(_heading(path, text), join([head, tabs(links, "Views"), remarks, body]))
+    return Page(_heading(path, text), join([head, tabs(links, "Views"), remark, body]))
+
+
+def _too_long(done: str, most: int) -> Markup:
+    return notice(f"Too long to be {done}: more than {most:,} characters or {MOST_LINES:,} lines.", level="warn")
 
 
 def _heading(path: str, text: str) -> str:
@@ -73,12 +84,35 @@ def _forget_link(memory_id: str, path: str) -> Markup:
     return h("a", "Forget…", href=address("/browse/forget", memory=memory_id, path=path), class_="button danger")
 
 
-def _source(text: str, line: int) -> Markup:
-    lines = [
-        h("li", h("span", each or " "), id=f"L{number}", class_="chosen" if number == line else None)
-        for number, each in enumerate(text.split("\n"), 1)
+def _first_line(visit: Visit) -> int:
+    """The first line of the wanted page of the source."""
+    line = visit.number("line", 0)
+    return (line - 1) // SOURCE_LINES * SOURCE_LINES + 1 if line else max(1, visit.number("from", 1))
+
+
+def _source(visit: Visit, memory_id: str, path: str, start: int) -> tuple[str, Markup]:
+    """Lines of the source as text and as a page, with links to those before and after."""
+    _, memory = visit.able(CanRead, "read")
+    part = memory.read(path, start_line=start, max_lines=SOURCE_LINES, session=visit.session)
+    lines, left, following = [], MOST_SOURCE_CHARS, part.next_line
+    for number, line in enumerate(part.text.split("\n"), start):
+        if left <= 0:
+            following = number
+            break
+        text = line if len(line) <= left else f"{line[:left]}…"
+        left -= len(line) + 1
+        kind = "chosen" if number == visit.number("line", 0) else None
+        lines.append(h("li", h("span", text or " "), id=f"L{number}", value=number, class_=kind))
+    places = {"Earlier lines": max(1, start - SOURCE_LINES) if start > 1 else None, "Later lines": following}
+    links = [
+        h("a", name, href=_lines_address(memory_id, path, at), class_="button") for name, at in places.items() if at
     ]
-    return h("ol", lines, class_="card source", dir="auto")
+    shown = h("ol", lines, class_="card source", dir="auto")
+    return part.text, join([shown, h("p", links, class_="row end")]) if links else shown
+
+
+def _lines_address(memory_id: str, path: str, start: int) -> str:
+    return address("/browse/item", memory=memory_id, path=path, view="source", **{"from": start})
 
 
 def _editor(visit: Visit, memory_id: str, path: str, seen: str, text: str | None = None) -> Markup:

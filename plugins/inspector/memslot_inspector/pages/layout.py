@@ -15,14 +15,19 @@ if TYPE_CHECKING:
     from memslot import Host
 
 MENU = (
-    ("/", "Search", "⌕"),
-    ("/agent", "What an agent gets", "❯"),
-    ("/browse", "Browse", "☰"),
-    ("/sessions", "Sessions", "❝"),
-    ("/pictures", "Pictures", "◔"),
-    ("/audit", "Audit", "✓"),
-    ("/settings", "Settings", "⚙"),
+    ("/", "Search", "M16.5 10.5a6 6 0 1 1-12 0 6 6 0 0 1 12 0M15 15l5 5"),
+    ("/agent", "What an agent gets", "M5 6l6 6-6 6M13 18h6"),
+    ("/browse", "Browse", "M5 6h14M5 12h14M5 18h14"),
+    ("/sessions", "Sessions", "M4 5h16v11h-9l-5 4v-4H4z"),
+    ("/pictures", "Pictures", "M4 5v14h16M8 15l4-5 3 3 5-7"),
+    ("/audit", "Audit", "M5 12.5l4.5 4.5L19 7"),
+    (
+        "/settings",
+        "Settings",
+        "M4 7h9M17 7h3M4 17h3M11 17h9M13 7a2 2 0 1 0 4 0 2 2 0 1 0-4 0M7 17a2 2 0 1 0 4 0 2 2 0 1 0-4 0",
+    ),
 )
+"""Each page's address, name, and icon: drawn, since fonts have other signs, or colourful ones."""
 NOTICES = {
     "saved": "Saved.",
     "remembered": "Remembered.",
@@ -39,7 +44,7 @@ _ID = re.compile(r"\b([0-9a-f]{8})(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 
 def page_html(page: Page, host: Host, path: str, notice: str, problem: str | None) -> str:
     """The whole page."""
-    links = [_menu_link(address, name, sign, path) for address, name, sign in MENU]
+    links = [_menu_link(address, name, icon, path) for address, name, icon in MENU]
     said = NOTICES.get(notice)
     frame = h(
         "html",
@@ -78,10 +83,10 @@ def page_html(page: Page, host: Host, path: str, notice: str, problem: str | Non
     return f"<!doctype html>\n{frame.text}"
 
 
-def _menu_link(address: str, name: str, sign: str, path: str) -> Markup:
+def _menu_link(address: str, name: str, icon: str, path: str) -> Markup:
     is_here = path == address or (address != "/" and path.startswith(address))
-    shown = (h("span", sign, class_="sign", aria_hidden="true"), h("span", name))
-    return h("li", h("a", *shown, href=address, aria_current="page" if is_here else None))
+    sign = h("svg", h("path", d=icon), viewbox="0 0 24 24", class_="sign", aria_hidden="true")
+    return h("li", h("a", sign, h("span", name), href=address, aria_current="page" if is_here else None))
 
 
 def _logo() -> Markup:
@@ -90,8 +95,23 @@ def _logo() -> Markup:
 
 def error_page(error: Exception) -> Page:
     """What went wrong, in one sentence."""
-    shown = h("p", one_line(str(error), 2000), class_="notice bad", role="alert")
-    return Page("That did not work", shown, shown, 400)
+    return _alert("That did not work", one_line(str(error), 2000), 400)
+
+
+def failed_page() -> Page:
+    """The answer if the inspector or a plugin has a bug."""
+    return _alert("That did not work", "This page could not be made; the terminal of memslot ui says why.", 500)
+
+
+def late_page(seconds: float) -> Page:
+    """The answer if a plugin does not return."""
+    said = f"There was no answer within {seconds:g} s; a plugin may hang. A change may still be written later."
+    return _alert("No answer", said, 504)
+
+
+def _alert(title: str, text: str, status: int) -> Page:
+    shown = h("p", text, class_="notice bad", role="alert")
+    return Page(title, shown, shown, status)
 
 
 def missing_page() -> Page:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from memslot import CanList, MemoryItem, one_line
+from memslot import CanList, MemoryItem, list_all, one_line
 
 from memslot_inspector import hit_count
 from memslot_inspector.markup import Child, Markup, h, join
@@ -20,7 +20,7 @@ MOST_ITEMS = 20_000
 
 def show(visit: Visit) -> Page:
     memory_id, memory = visit.memory()
-    items = _all_items(visit, memory) if isinstance(memory, CanList) else []
+    items = list(list_all(memory, most=MOST_ITEMS, session=visit.session)) if isinstance(memory, CanList) else []
     parts: list[Child] = [
         memory_tabs(visit.host, "/pictures", memory_id),
         growth(items),
@@ -28,18 +28,6 @@ def show(visit: Visit) -> Page:
         _found(visit, memory_id, items),
     ]
     return Page("Pictures", join(parts))
-
-
-def _all_items(visit: Visit, memory: CanList) -> list[MemoryItem]:
-    items: list[MemoryItem] = []
-    cursor = None
-    while len(items) < MOST_ITEMS:
-        page = memory.list_items(cursor=cursor, limit=1000, session=visit.session)
-        items += page.items
-        cursor = page.cursor
-        if cursor is None:
-            break
-    return items
 
 
 def _found(visit: Visit, memory_id: str, items: Sequence[MemoryItem]) -> Markup:

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
-from memslot import CanList, MemoryItem, SessionStore, one_line, recalled_blocks, redact, strip_recalled
+from memslot import (
+    CanList,
+    MemoryItem,
+    MemslotError,
+    SessionStore,
+    list_all,
+    one_line,
+    recalled_blocks,
+    redact,
+    strip_recalled,
+)
 
 from memslot_inspector.markup import NOTHING, Child, Markup, h, join
 from memslot_inspector.pages.layout import ago, badge, empty, notice
@@ -102,17 +114,16 @@ def _asked_again(text: str) -> Markup:
 
 def _captured(visit: Visit, session_id: str) -> Iterator[tuple[str, MemoryItem]]:
     """Items of any memory whose details name this conversation, except its own transcript."""
-    for memory_id, memory in visit.host.memories:
-        cursor, seen = None, 0
-        while isinstance(memory, CanList) and seen < MOST_ITEMS:
-            page = memory.list_items(cursor=cursor, limit=500, session=visit.session)
-            for item in page.items:
-                if item.details.get("session") == session_id and item.source != "sessions":
-                    yield memory_id, item
-            seen += len(page.items)
-            cursor = page.cursor
-            if cursor is None:
-                break
+    memories = visit.host.memories
+    for memory_id, memory in memories.having(CanList):
+        with contextlib.suppress(MemslotError):  # in the diagnostics; the transcript can be shown all the same
+            found = memories.call(memory_id, "list", partial(_items_of, visit, memory, session_id))
+            yield from ((memory_id, item) for item in found)
+
+
+def _items_of(visit: Visit, memory: CanList, session_id: str) -> list[MemoryItem]:
+    items = list_all(memory, most=MOST_ITEMS, session=visit.session)
+    return [item for item in items if item.details.get("session") == session_id and item.source != "sessions"]
 
 
 def _captures(captured: list[tuple[str, MemoryItem]]) -> Markup:

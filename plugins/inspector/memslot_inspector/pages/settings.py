@@ -160,7 +160,8 @@ def show_plugin(visit: Visit) -> Page:
         action="/settings/preview",
         class_="card stack",
     )
-    return Page(plugin_id, form)
+    abouts = [each.plugin.description for each in visit.host.activation.decisions if each.plugin.id == plugin_id]
+    return Page(plugin_id, join([h("p", abouts, class_="quiet"), form]))
 
 
 def _section(field: Field) -> str:

@@ -4,9 +4,9 @@
 const tab = crypto.randomUUID ? crypto.randomUUID() : String(Math.random());
 const PAUSE = 120;
 
-/** Fetch a part of a page and put it in place of `target`; an older request of the same target is given up. */
+/** Fetch a part of a page and put it in place of `selector`; an older request for it is given up. `keep` the address. */
 const running = new Map();
-async function replacePart(url, selector, remember) {
+async function replacePart(url, selector, { body, keep = false } = {}) {
   running.get(selector)?.abort();
   const control = new AbortController();
   running.set(selector, control);
@@ -15,6 +15,8 @@ async function replacePart(url, selector, remember) {
   target.setAttribute("aria-busy", "true");
   try {
     const response = await fetch(url, {
+      method: body ? "POST" : "GET",
+      body,
       headers: { "X-Memslot-Part": `${tab}${selector}` },
       signal: control.signal,
       credentials: "same-origin",
@@ -27,7 +29,7 @@ async function replacePart(url, selector, remember) {
     const fresh = holder.content.querySelector(selector);
     if (fresh) target.replaceWith(fresh);
     else target.replaceChildren(holder.content);
-    if (remember) history.replaceState(null, "", url);
+    if (keep) history.replaceState(null, "", url);
   } catch (error) {
     if (error.name !== "AbortError") target.textContent = "The inspector does not answer: is it still running?";
   } finally {
@@ -36,14 +38,14 @@ async function replacePart(url, selector, remember) {
   }
 }
 
-function addressOf(form) {
-  return `${form.getAttribute("action")}?${new URLSearchParams(new FormData(form))}`;
+function valuesOf(form) {
+  return new URLSearchParams(new FormData(form));
 }
 
 // Search as you type.
 for (const form of document.querySelectorAll("form[data-live]")) {
   let timer;
-  const update = () => replacePart(addressOf(form), form.dataset.live, true);
+  const update = () => replacePart(`${form.getAttribute("action")}?${valuesOf(form)}`, form.dataset.live, { keep: true });
   form.addEventListener("input", () => {
     clearTimeout(timer);
     timer = setTimeout(update, PAUSE);
@@ -59,19 +61,19 @@ for (const form of document.querySelectorAll("form[data-live]")) {
 for (const form of document.querySelectorAll("form[data-part]")) {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    replacePart(addressOf(form), form.dataset.part, true);
+    replacePart(form.getAttribute("action"), form.dataset.part, { body: valuesOf(form), keep: true });
   });
 }
 
 // Parts that are slow to make come after the page.
 for (const holder of document.querySelectorAll("[data-load]")) {
   holder.id = holder.id || `load-${Math.random().toString(36).slice(2)}`;
-  replacePart(holder.dataset.load, `#${holder.id}`, false);
+  replacePart(holder.dataset.load, `#${holder.id}`);
 }
 
 // A form is sent once.
 document.addEventListener("submit", (event) => {
-  if (event.target.method !== "post") return;
+  if (event.defaultPrevented || event.target.method !== "post") return;
   if (event.target.dataset.sent) event.preventDefault();
   event.target.dataset.sent = "yes";
 });

@@ -27,7 +27,10 @@ from memslot_mcp_server.hooks.settings import FoundHook, command_line, find_hook
 
 SECONDS = 60.0
 """How long a program may take to answer."""
+_NO_ANSWER = f"no answer within {SECONDS:g} seconds"
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_OWN_LINE = re.compile(rf"\W*{SERVER}(?=[\s:])")
+"""How the line of our server begins, after marks and bullets; another may be named memslot-team."""
 _INITIALIZE = {
     "protocolVersion": "2025-06-18",
     "capabilities": {},
@@ -122,7 +125,9 @@ def _try_hook(hook: FoundHook, env: Env) -> Check:
         done = subprocess.run(
             hook.command, shell=True, input=payload, env=dict(env), capture_output=True, text=True, timeout=SECONDS
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except subprocess.TimeoutExpired:
+        return Check("hooks", False, _NO_ANSWER)
+    except OSError as error:
         return Check("hooks", False, f"the command cannot be run ({one_line(str(error))})")
     said = one_line(done.stderr)[:200]
     if done.returncode:
@@ -143,10 +148,12 @@ def _ask_client(client: Client, path: str, env: Env) -> Check:
             errors="replace",
             timeout=SECONDS,
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except subprocess.TimeoutExpired:
+        return Check(what, False, _NO_ANSWER)
+    except OSError as error:
         return Check(what, False, one_line(str(error)))
     lines = [one_line(_COLOUR.sub("", line)).strip() for line in (done.stdout + done.stderr).splitlines()]
-    about = next((line for line in lines if SERVER in line.split(":")[0]), "it does not know memslot")
+    about = next((line for line in lines if _OWN_LINE.match(line)), "it does not know memslot")
     if re.search(r"\bconnected\b", about, re.IGNORECASE) and not re.search(r"\bnot connected", about, re.IGNORECASE):
         return Check(what, True, "connected")
     # Only lines about us, or about this folder: other servers' lines may contain keys.
@@ -205,8 +212,8 @@ class _Talk:
             if answer is None:
                 raise MemslotError(f"it ended before it answered {method}")
             if answer.get("id") == self._number and "method" not in answer:
-                if "error" in answer:
-                    raise MemslotError(f"{method}: {answer['error'].get('message')}")
+                if (error := answer.get("error")) is not None:
+                    raise MemslotError(f"{method}: {error.get('message') if isinstance(error, dict) else error}")
                 return answer["result"]
 
     def tell(self, method: str) -> None:

@@ -136,6 +136,8 @@ def _parse_toml(text: str) -> Any:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise MemslotError(f"it is not valid TOML: {error}") from None
+    except (ValueError, RecursionError):  # a number of thousands of digits, or lists a thousand levels deep
+        raise MemslotError("it is TOML that Python cannot read") from None
 
 
 def _with_table(text: str, path: KeyPath, value: Any) -> str | None:

@@ -49,14 +49,16 @@ class EditRecord:
         None stands for a file that did not exist.
         """
         known = self._load().get(str(file), {})
-        edits = known.get("edits", [])
+        try:
+            edits = [(edit["after"], [Splice(*each) for each in edit["splices"]]) for edit in known.get("edits", [])]
+        except (KeyError, TypeError):  # the record was edited by hand
+            edits = []
         is_whole = bool(edits)
-        with contextlib.suppress(KeyError, TypeError):  # the record was edited by hand
-            for edit in reversed(edits):
-                if edit["after"] == _digest(text):
-                    text = take_back(text, [Splice(*each) for each in edit["splices"]])
-                else:
-                    is_whole = False
+        for after, splices in reversed(edits):
+            if after == _digest(text):
+                text = take_back(text, splices)
+            else:
+                is_whole = False
         return (None if known.get("is_new") and not text else text), is_whole
 
     def remove_folders(self, file: Path) -> None:

@@ -55,7 +55,9 @@ def _script(name: str) -> Path | None:
 
 
 def _carried_env() -> dict[str, str]:
-    return {name: str(Path(os.environ[name]).absolute()) for name in _CARRIED if os.environ.get(name)}
+    # A ~ that no shell has expanded is one to memslot, too.
+    given = {name: os.path.expanduser(os.environ[name]) for name in _CARRIED if os.environ.get(name)}  # noqa: PTH111
+    return {name: str(Path(path).absolute()) for name, path in given.items()}
 
 
 def entry_of(place: ServerPlace, program: Program) -> dict[str, Any]:

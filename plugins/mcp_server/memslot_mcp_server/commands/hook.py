@@ -112,7 +112,7 @@ def _answer(click_ctx: click.Context, ctx: PluginContext, client: str, event: st
         return
     from memslot_mcp_server.hooks.events import handle
 
-    found = _quietly(lambda: handle(event, _host(click_ctx, ctx), payload))
+    found = _quietly(lambda: handle(event, _host(click_ctx, ctx), payload, hook_client.seconds_left))
     if found is not None and sys.stdout is not None:
         _quietly(lambda: _write(json.dumps(found, ensure_ascii=False).encode() + b"\n"))
     _end_now()
@@ -123,10 +123,9 @@ def _take(host: Host, event: str, payload: Payload) -> None:
     from memslot_mcp_server.hooks.events import handle
 
     handle(event, host, payload)
-    for _, memory in host.memories:
-        if isinstance(memory, CanRefresh):
-            flight: SingleFlight[None] = SingleFlight("a refresh")
-            _quietly(functools.partial(flight.call, _REFRESH_SECONDS, memory.refresh))
+    for _, memory in host.memories.having(CanRefresh):
+        flight: SingleFlight[None] = SingleFlight("a refresh")
+        _quietly(functools.partial(flight.call, _REFRESH_SECONDS, memory.refresh))
     host.close()
 
 

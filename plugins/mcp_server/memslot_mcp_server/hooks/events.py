@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 from typing import Any
 
 from memslot import Host, Message, Session, count_tokens, fence, strip_recalled
 
+from memslot_mcp_server.hook_client import ANSWER_SECONDS
 from memslot_mcp_server.hooks.payload import Payload
 from memslot_mcp_server.hooks.transcript import last_turn
 
@@ -19,27 +21,44 @@ MAX_CONTEXT_CHARS = 9_500
 _PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8)
 """Seconds between reads of a transcript that does not have the last reply yet."""
 START_SECONDS, RECALL_SECONDS = 2.5, 4.5
-"""Must leave time for the other memories if one hangs: the hook gives up after 8 seconds."""
+"""At most. If one memory hangs, there must be time to answer with what the others recall."""
+_ANSWER_SECONDS = 0.5
+_LEAST_SECONDS = 0.1
+SecondsLeft = Callable[[], float]
+"""How long the agent may still wait for the answer."""
+
 _COMMAND = re.compile(r"/[\w:.-]+(?:\s|\Z)")
 """A slash command such as /clear, not a question about /etc/hosts."""
 
 
-def at_session_start(host: Host, payload: Payload) -> dict[str, Any] | None:
+def _all_seconds() -> float:
+    return ANSWER_SECONDS
+
+
+def at_session_start(host: Host, payload: Payload, seconds_left: SecondsLeft = _all_seconds) -> dict[str, Any] | None:
     """Return what plugins provide at the beginning of a conversation."""
+    seconds = _budget(host, START_SECONDS + RECALL_SECONDS, seconds_left)
     # In a session of its own: after /clear and compaction the same conversation begins again.
-    with host.run("", recall_seconds=START_SECONDS + RECALL_SECONDS) as run:
+    with host.run("", recall_seconds=seconds) as run:
         return _output("SessionStart", run.context)
 
 
-def before_prompt(host: Host, payload: Payload) -> dict[str, Any] | None:
+def before_prompt(host: Host, payload: Payload, seconds_left: SecondsLeft = _all_seconds) -> dict[str, Any] | None:
     """Return what the memory recalls for the prompt."""
     prompt = payload.prompt.strip()
     if not prompt or _COMMAND.match(prompt):
         return None
     session = _session(host, payload)
-    host.run("", session=session, recall_seconds=START_SECONDS)  # use up what plugins say once, at the start
+    seconds = _budget(host, START_SECONDS, lambda: seconds_left() / 2)
+    host.run("", session=session, recall_seconds=seconds)  # use up what plugins say once, at the start
     name = "BeforeAgent" if payload.client == "gemini" else "UserPromptSubmit"
-    return _output(name, host.run(prompt, session=session, recall_seconds=RECALL_SECONDS).context)
+    seconds = _budget(host, RECALL_SECONDS, seconds_left)
+    return _output(name, host.run(prompt, session=session, recall_seconds=seconds).context)
+
+
+def _budget(host: Host, most: float, seconds_left: SecondsLeft) -> float:
+    """The time that plugins have: what is left once they are loaded, less what the answer takes."""
+    return max(_LEAST_SECONDS, min(most, seconds_left() - _ANSWER_SECONDS)) if host.plugins else most
 
 
 def after_reply(host: Host, payload: Payload) -> int:
@@ -72,12 +91,12 @@ def at_session_end(host: Host, payload: Payload) -> None:
     host.end_session(_session(host, payload))
 
 
-def handle(event: str, host: Host, payload: Payload) -> dict[str, Any] | None:
+def handle(event: str, host: Host, payload: Payload, seconds_left: SecondsLeft = _all_seconds) -> dict[str, Any] | None:
     """Handle an event by its name in the command line; what it returns goes to the agent."""
     if event == "session-start":
-        return at_session_start(host, payload)
+        return at_session_start(host, payload, seconds_left)
     if event == "prompt":
-        return before_prompt(host, payload)
+        return before_prompt(host, payload, seconds_left)
     if event == "stop":
         after_reply(host, payload)
     elif event == "pre-compact":

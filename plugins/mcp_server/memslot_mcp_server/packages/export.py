@@ -15,7 +15,11 @@ from memslot_mcp_server.packages import description as d
 
 Files = dict[str, str]
 _BUNDLED = (
-    *("memslot", "memslot_core", "memslot_memory_core", "memslot_embed_providers", "memslot_importers"),
+    "memslot",
+    "memslot_core",
+    "memslot_memory_core",
+    "memslot_embed_providers",
+    "memslot_importers",
     "memslot_mcp_server",
 )
 _WITH_HOOKS = ", recall before each prompt, and capture after each reply"
@@ -229,10 +233,8 @@ def mcp_bundle(wheels: Path | None) -> bytes:
 
 
 def _own_wheels(folder: Path) -> list[Path]:
-    found = [
-        wheel for name in (*_BUNDLED, "memslot_mcp_server") for wheel in folder.glob(f"{name}-{d.version()}-*.whl")
-    ]
-    if len(found) != len(_BUNDLED) + 1:
+    found = [wheel for name in _BUNDLED for wheel in folder.glob(f"{name}-{d.version()}-*.whl")]
+    if len(found) != len(_BUNDLED):
         raise FileNotFoundError(2, "wheels of memslot are missing; run: make dist", str(folder))
     return found
 

@@ -9,12 +9,12 @@ import anyio
 import mcp_types as types
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
+from memslot import Workers
 
 from memslot_mcp_server.server.handshake import Handshake
 from memslot_mcp_server.server.lines import Line
 from memslot_mcp_server.server.messages import Refused, read_message
 from memslot_mcp_server.server.pipes import Pipes, write_all
-from memslot_mcp_server.server.workers import Workers
 
 ANSWER_SECONDS = 5.0
 """When stdin closes, requests that were already read are answered for this long."""

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-from memslot import Hosts
+from memslot import Hosts, Workers
 
 from memslot_mcp_server.hook_client import (
     ANSWER_HEADER,
@@ -26,7 +26,6 @@ from memslot_mcp_server.hook_client import (
 from memslot_mcp_server.hooks.events import handle
 from memslot_mcp_server.hooks.payload import Payload, PayloadError, read_payload
 from memslot_mcp_server.server.stderr import warn
-from memslot_mcp_server.server.workers import Workers
 
 _LONGEST_SECONDS = ANSWER_SECONDS + 2
 """Longer than a hook waits, so that it can tell a slow server from one that gave up."""
@@ -41,13 +40,16 @@ async def answering_hooks(hosts: Hosts, workers: Workers, label: str) -> AsyncIt
         yield None
         return
     answers = _HookServer(hosts, workers, address)
+    # Until it listens, it refuses connections, and hooks remove a socket that does, as that of a killed server.
+    unready = path.with_name(f".{path.name}")
     try:
-        server = await asyncio.start_unix_server(answers.serve, path=path)
+        server = await asyncio.start_unix_server(answers.serve, path=unready)
+        unready.chmod(0o600)
+        unready.rename(path)
     except OSError as error:
         warn(f"cannot open a socket for hooks, so each hook loads memslot itself: {error.strerror or error}")
         yield None
         return
-    path.chmod(0o600)
     try:
         yield path
     finally:

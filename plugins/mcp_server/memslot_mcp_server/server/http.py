@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mcp.server.transport_security import TransportSecuritySettings
+from memslot import Workers
 
 from memslot_mcp_server.server.hook_socket import answering_hooks
 from memslot_mcp_server.server.http_access import ADDRESS, PATH
 from memslot_mcp_server.server.lines import MAX_BYTES
 from memslot_mcp_server.server.mcp_server import MemslotServer
 from memslot_mcp_server.server.messages import Refused, read_message
-from memslot_mcp_server.server.workers import Workers
 
 if TYPE_CHECKING:
     import uvicorn

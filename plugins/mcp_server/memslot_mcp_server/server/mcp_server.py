@@ -23,11 +23,10 @@ from mcp.server.subscriptions import (
     ToolsListChanged,
 )
 from mcp.shared.exceptions import MCPError
-from memslot import Host, Hosts, MemoryItem, MemslotError, Session, ToolResult, __version__, config_stamp
+from memslot import Host, Hosts, MemoryItem, MemslotError, Session, ToolResult, Workers, __version__, config_stamp
 
 from memslot_mcp_server.server.resources import TEMPLATE, has_notes, list_notes, path_of, read_note, uri_of
 from memslot_mcp_server.server.stderr import warn
-from memslot_mcp_server.server.workers import Workers
 
 WATCH_SECONDS = 1.0
 PAGE = 200

@@ -8,13 +8,12 @@ import signal
 from collections.abc import AsyncIterator
 
 import anyio
-from memslot import Hosts
+from memslot import Hosts, Workers
 
 from memslot_mcp_server.server.handshake import Handshake, answer_handshake
 from memslot_mcp_server.server.hook_socket import answering_hooks
 from memslot_mcp_server.server.lines import Line
 from memslot_mcp_server.server.pipes import Pipes, read_lines, write_all
-from memslot_mcp_server.server.workers import Workers
 
 ANSWER_SECONDS = 5.0
 """When stdin closes, calls that are under way have this long to end."""

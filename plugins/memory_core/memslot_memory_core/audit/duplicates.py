@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from memslot_memory_core.audit.findings import DUPLICATE, NEAR_DUPLICATE, Finding, Spot
+from memslot_memory_core.audit.findings import DUPLICATE, NEAR_DUPLICATE, Finding, NoteLines
 from memslot_memory_core.audit.notes import Note
 from memslot_memory_core.audit.passages import Passage
 from memslot_memory_core.index.tokenizer import stems
@@ -31,8 +31,8 @@ class Occurrence(NamedTuple):
     passage: Passage
 
     @property
-    def spot(self) -> Spot:
-        return Spot(self.note.path, self.passage.start_line, self.passage.end_line)
+    def spot(self) -> NoteLines:
+        return NoteLines(self.note.path, self.passage.start_line, self.passage.end_line)
 
     @property
     def excerpt(self) -> str:

@@ -16,7 +16,7 @@ KINDS = (SECRET, RECALLED, UNREADABLE, TOO_LARGE, LINK, DUPLICATE, NEAR_DUPLICAT
 EXCERPT_CHARS = 160
 
 
-class Spot(NamedTuple):
+class NoteLines(NamedTuple):
     """Lines of a note, counted from 1; no lines for a finding about the whole file."""
 
     path: str
@@ -39,10 +39,10 @@ class Finding:
     """One finding; `others` are further occurrences of the same text."""
 
     kind: str
-    spot: Spot
+    spot: NoteLines
     excerpt: str
     action: str
-    others: tuple[Spot, ...] = ()
+    others: tuple[NoteLines, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         return {

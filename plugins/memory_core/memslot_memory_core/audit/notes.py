@@ -9,7 +9,7 @@ from pathlib import Path
 
 from memslot import find_secrets, redact_lines
 
-from memslot_memory_core.audit.findings import LINK, TOO_LARGE, UNREADABLE, Finding, Spot, excerpt_of
+from memslot_memory_core.audit.findings import LINK, TOO_LARGE, UNREADABLE, Finding, NoteLines, excerpt_of
 from memslot_memory_core.sources.files import SKIPPED_FOLDERS, discover, leads_elsewhere
 from memslot_memory_core.sources.globs import States
 from memslot_memory_core.sources.roots import ExtraPathLike, Root, find_roots
@@ -37,27 +37,27 @@ def read_notes(
     found = discover(workspace, extra_paths=extra_paths)
     notes: list[Note] = []
     findings = [
-        Finding(UNREADABLE, Spot("."), problem, "fix the settings or the permissions, or exclude it")
+        Finding(UNREADABLE, NoteLines("."), problem, "fix the settings or the permissions, or exclude it")
         for problem in found.problems
     ]
     for path in find_links(workspace, extra_paths):
         action = "replace it by the real file, or add its target to memorySearch.extraPaths"
-        findings.append(Finding(LINK, Spot(path), "a symbolic link; its target is not indexed", action))
+        findings.append(Finding(LINK, NoteLines(path), "a symbolic link; its target is not indexed", action))
     for file in found.files:
         try:
             document = read_text_file(file, max_bytes)
         except OSError as error:
             reason = f"cannot be read: {error.strerror or error}"
-            findings.append(Finding(UNREADABLE, Spot(file.path), reason, "fix the file's permissions or owner"))
+            findings.append(Finding(UNREADABLE, NoteLines(file.path), reason, "fix the file's permissions or owner"))
             continue
         if document is None:
             continue  # gone since the folder was listed
         if document.replaced:
             reason = f"{document.replaced} bytes are not valid UTF-8"
-            findings.append(Finding(UNREADABLE, Spot(file.path), reason, "save it as UTF-8"))
+            findings.append(Finding(UNREADABLE, NoteLines(file.path), reason, "save it as UTF-8"))
         if document.truncated:
             reason = f"{file.size:,} bytes; only the first {max_bytes:,} are indexed"
-            findings.append(Finding(TOO_LARGE, Spot(file.path), reason, "split it into smaller notes"))
+            findings.append(Finding(TOO_LARGE, NoteLines(file.path), reason, "split it into smaller notes"))
         shown, secrets = hide_secrets(document.lines)
         notes.append(Note(file.path, document.lines, shown, secrets))
     return notes, findings

@@ -19,7 +19,7 @@ from memslot_memory_core.audit.findings import (
     STALE,
     AuditReport,
     Finding,
-    Spot,
+    NoteLines,
 )
 from memslot_memory_core.audit.notes import Note, read_notes
 from memslot_memory_core.audit.passages import passages_of
@@ -61,7 +61,7 @@ def audit(
 def _secrets(note: Note) -> Iterator[Finding]:
     action = "remove and rotate it: agents see it redacted, but the file holds it in plain text"
     for start, end in note.secrets:
-        yield Finding(SECRET, Spot(note.path, start, end), note.excerpt(start, end), action)
+        yield Finding(SECRET, NoteLines(note.path, start, end), note.excerpt(start, end), action)
 
 
 def _recalled(note: Note) -> Iterator[Finding]:
@@ -75,4 +75,4 @@ def _recalled(note: Note) -> Iterator[Finding]:
         end = _BLOCK_END.search(text, begin.end())
         at = end.end() if end else len(text)
         first, last = text.count("\n", 0, begin.start()) + 1, text.count("\n", 0, at) + 1
-        yield Finding(RECALLED, Spot(note.path, first, last), note.excerpt(first, last), action)
+        yield Finding(RECALLED, NoteLines(note.path, first, last), note.excerpt(first, last), action)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from datetime import date
 
-from memslot_memory_core.audit.findings import STALE, Finding, Spot
+from memslot_memory_core.audit.findings import STALE, Finding, NoteLines
 from memslot_memory_core.audit.notes import Note
 from memslot_memory_core.sources.dates import date_of_note
 
@@ -52,8 +52,8 @@ def _open_tasks(note: Note) -> Iterator[Finding]:
     if lines:
         many = "an open task" if len(lines) == 1 else f"{len(lines)} open tasks"
         action = f"{many} in an old note: do it, move it to a current note, or tick it off"
-        others = tuple(Spot(note.path, line, line) for line in lines[1:])
-        yield Finding(STALE, Spot(note.path, lines[0], lines[0]), note.excerpt(lines[0], lines[0]), action, others)
+        others = tuple(NoteLines(note.path, line, line) for line in lines[1:])
+        yield Finding(STALE, NoteLines(note.path, lines[0], lines[0]), note.excerpt(lines[0], lines[0]), action, others)
 
 
 def _expired_terms(note: Note, today: date) -> Iterator[Finding]:
@@ -64,7 +64,7 @@ def _expired_terms(note: Note, today: date) -> Iterator[Finding]:
         # A line that also names a later date has been updated.
         if ends and max(ends) < today:
             action = f"ended on {max(ends).isoformat()}: update it, or move it to a daily note"
-            yield Finding(STALE, Spot(note.path, number, number), note.excerpt(number, number), action)
+            yield Finding(STALE, NoteLines(note.path, number, number), note.excerpt(number, number), action)
 
 
 def _terms(line: str) -> Iterator[date]:

@@ -54,7 +54,7 @@ class Limits:
     cancelled: Callable[[], bool]
     deadline: float | None
     every_growth: bool
-    anew: bool = False
+    retry: bool = False
     """Retry a provider whose vectors had the wrong size."""
 
     @property
@@ -63,7 +63,7 @@ class Limits:
 
 
 @dataclass
-class _Tally:
+class _Counts:
     indexed: int = 0
     removed: int = 0
     unchanged: int = 0
@@ -93,13 +93,13 @@ class IndexPass:
         self._sources = sources
         self._identity = Identity.from_json(target.identity)
         usable = embedder if self._fits(embedder.pipeline) else None
-        self._run = EmbeddingRun(db, self._identity, usable, store, lambda: limits.reached, retry=limits.anew)
+        self._run = EmbeddingRun(db, self._identity, usable, store, lambda: limits.reached, retry=limits.retry)
         self._vectors = vectors
         self._engines = Engines()
         self._progress = progress
         self._limits = limits
         self._near = near
-        self._tally = _Tally()
+        self._tally = _Counts()
 
     def _fits(self, pipeline: EmbeddingPipeline | None) -> bool:
         """Whether the pipeline's vectors belong in this generation."""
@@ -255,7 +255,7 @@ class IndexPass:
         if is_waiting and row is not None and row.stamp == file.stamp and file.source == "memory":
             written = read_back(self._db, self._tables, file.path)  # the same as on disk, and redacted already
             return None if written is None else [written]
-        return self._sources.prepare(file, row, anew=is_waiting)
+        return self._sources.prepare(file, row, from_start=is_waiting)
 
     # Writing
 

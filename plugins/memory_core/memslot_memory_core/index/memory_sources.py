@@ -125,13 +125,13 @@ class Sources:
         return new_bytes >= max(1, limits.delta_bytes) or new_messages >= max(1, limits.delta_messages)
 
     def prepare(
-        self, file: SourceFile, row: IndexedFile | None, *, anew: bool = False
+        self, file: SourceFile, row: IndexedFile | None, *, from_start: bool = False
     ) -> Sequence[PreparedFile] | Unchanged | None:
         """The file's new content in one or more parts; None if it is gone. Raises OSError if unreadable.
 
-        `anew` includes what is indexed already.
+        `from_start` includes what is indexed already.
         """
         from memslot_memory_core.index.file_preparation import prepare_note, prepare_transcript
 
         prepare = prepare_transcript if file.source == "sessions" else prepare_note
-        return prepare(file, None if anew else row, self._settings)
+        return prepare(file, None if from_start else row, self._settings)

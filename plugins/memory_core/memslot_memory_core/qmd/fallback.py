@@ -59,13 +59,11 @@ class FallbackMemory(Generic[Second]):
         primary: Primary,
         make_secondary: Callable[[], Second],
         *,
-        secondary_name: str = "builtin",
         clock: Callable[[], float] = time.monotonic,
         wall_clock: Callable[[], float] = time.time,
         in_background: Callable[[Callable[[], None]], None] | None = None,
     ) -> None:
         self.primary = primary
-        self.secondary_name = secondary_name
         self._make_secondary = make_secondary
         self._clock, self._wall_clock = clock, wall_clock
         self._in_background = in_background or _start_thread
@@ -126,13 +124,13 @@ class FallbackMemory(Generic[Second]):
         if outage is None:
             return status
         fallback: dict[str, Any] = {
-            "backend": self.secondary_name,
+            "backend": "builtin",
             "reason": outage.reason,
             "action": outage.action,
             "since": datetime.fromtimestamp(outage.since, UTC).isoformat(timespec="seconds"),
             "nextTrySeconds": max(0, round(outage.next_try - self._clock())),
         }
-        problems = [f"{self.secondary_name} answers instead of QMD: {outage.reason}"]
+        problems = [f"the builtin index answers instead of QMD: {outage.reason}"]
         problems += [problem for problem in status.problems if not problem.startswith(outage.reason)]
         counts, made = status.counts, self._made
         if made is not None:
@@ -142,7 +140,7 @@ class FallbackMemory(Generic[Second]):
                 problems += behind.problems
                 fallback["details"] = dict(behind.details)
             except Exception as error:
-                problems.append(f"{self.secondary_name} failed to report its status: {_reason(error)}")
+                problems.append(f"the builtin index failed to report its status: {_reason(error)}")
         return replace(status, counts=counts, problems=problems, details={**status.details, "fallback": fallback})
 
     def close(self) -> None:
@@ -174,7 +172,7 @@ class FallbackMemory(Generic[Second]):
             )
             self._outage = outage
         if before is None:
-            _logger.warning("QMD cannot answer, %s does: %s", self.secondary_name, outage.reason)
+            _logger.warning("QMD cannot answer, so the builtin index does: %s", outage.reason)
         return outage
 
     def _maybe_retry(self, ask: Callable[[], MemorySearchOutcome]) -> None:
@@ -205,16 +203,16 @@ class FallbackMemory(Generic[Second]):
     def _from_secondary(self, ask: Callable[[], MemorySearchOutcome], outage: Outage) -> MemorySearchOutcome:
         if self._is_closed:
             return self._nothing("the memory was closed")
-        warning = f"QMD cannot answer ({outage.reason}), so {self.secondary_name} does"
+        warning = f"QMD cannot answer ({outage.reason}), so the builtin index does"
         try:
             outcome = ask()
         except Exception as error:
-            _logger.error("%s failed as well", self.secondary_name, exc_info=error)
-            also = f"QMD cannot answer ({outage.reason}), nor can {self.secondary_name} ({_reason(error)})"
+            _logger.error("the builtin index failed as well", exc_info=error)
+            also = f"QMD cannot answer ({outage.reason}), nor can the builtin index ({_reason(error)})"
             return self._nothing(also, outage.action)
         return replace(
             outcome,
-            fallback=self.secondary_name,
+            fallback="builtin",
             warning="; ".join(part for part in (warning, outcome.warning) if part),
             action=" ".join(part for part in (outage.action, outcome.action) if part) or None,
         )

@@ -12,7 +12,6 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -48,10 +47,10 @@ class Output:
 class QmdProgram:
     """The program with one agent's own config, index and models."""
 
-    def __init__(self, command: str, home: Path, *, environ: Mapping[str, str] | None = None) -> None:
+    def __init__(self, command: str, home: Path) -> None:
         self.command = command
         self.home = home
-        self._environ = dict(os.environ if environ is None else environ)
+        self._environ = dict(os.environ)
         self._running: set[subprocess.Popen[bytes]] = set()
         self._stopped = threading.Event()
         # Kill children at a normal exit; the guard handles all other exits.

@@ -63,7 +63,7 @@ class Scope(Section):
 
 
 class Qmd(Section):
-    command: Text = setting("qmd", "The program's name or path.")
+    command: Text = setting("qmd", "The program's name or path.", format="code")
     search_mode: Literal["search", "vsearch", "query"] = setting(
         "search", "Keywords (search), meaning (vsearch), or both with re-ranking (query)."
     )

@@ -100,10 +100,10 @@ _SAYS_NOTHING = {"decay": 1.0, "mmrPenalty": 0.0}
 def explain_table(explained: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
     """Explanations as a text table, without empty columns."""
 
-    def says_something(key: str) -> bool:
+    def has_values(key: str) -> bool:
         return any(each.get(key) not in (None, _SAYS_NOTHING.get(key)) for each in explained)
 
-    columns = [column for column in _COLUMNS if says_something(column[1])]
+    columns = [column for column in _COLUMNS if has_values(column[1])]
     rows = [[_where(each), *(_cell(each, key, rank) for _, key, rank in columns)] for each in explained]
     return ["where", *(heading for heading, _, _ in columns)], rows
 

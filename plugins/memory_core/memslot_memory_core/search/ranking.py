@@ -132,7 +132,7 @@ def rank(candidates: Sequence[Candidate], query: RankingQuery, settings: Ranking
         lowest = min(lowest, each.score)  # diversity moves better ones back; displayed scores never increase
         results.append(RankedChunk(each.candidate, lowest, found, partial(tell, each, outcome, lowest)))
 
-    def tell_dropped() -> Iterator[RankedChunk]:
+    def explain_dropped() -> Iterator[RankedChunk]:
         kept = {each.index for each in shown}
         passed = {each.index for each in good}
         for each in scored:
@@ -140,7 +140,7 @@ def rank(candidates: Sequence[Candidate], query: RankingQuery, settings: Ranking
                 reason = explain.BEYOND_MAX_RESULTS if each.index in passed else explain.BELOW_MIN_SCORE
                 yield RankedChunk(each.candidate, each.score, each.evidence, partial(tell, each, reason, each.score))
 
-    return Ranked(tuple(results), weak and bool(results), tell_dropped)
+    return Ranked(tuple(results), weak and bool(results), explain_dropped)
 
 
 def best_before_reading(query: RankingQuery, settings: RankingSettings) -> Shortlist | None:

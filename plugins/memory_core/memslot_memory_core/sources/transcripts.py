@@ -105,9 +105,9 @@ def read_transcript(
     with file:
         stamp = make_stamp(os.fstat(file.fileno()))
         reading = _TranscriptReader(file, max_chars)
-        resumed = resume is not None and reading.go_to(resume)
+        resumed = resume is not None and reading.resume_at(resume)
         if not resumed:
-            reading.go_to_beginning()
+            reading.rewind()
         return reading.run(stamp, resumed)
 
 
@@ -151,11 +151,11 @@ class _TranscriptReader:
         self.numbers: list[int] = []
         self.positions: list[_Position] = []
 
-    def go_to_beginning(self) -> None:
+    def rewind(self) -> None:
         self.file.seek(0)
         self.offset, self.line, self.hash = 0, 1, hashlib.sha256()
 
-    def go_to(self, resume: Resume) -> bool:
+    def resume_at(self, resume: Resume) -> bool:
         """Resume an earlier read; False if the file was not only appended to."""
         if os.fstat(self.file.fileno()).st_size < resume.end:
             return False

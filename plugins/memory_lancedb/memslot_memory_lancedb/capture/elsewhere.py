@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
-from memslot import MemoryStack, MemoryWritten, MemslotError, Session
+from memslot import CanRead, MemoryStack, MemoryWritten, MemslotError, Session, read_parts
 
 from memslot_memory_lancedb.decisions import DecisionLog
 
@@ -14,6 +15,7 @@ SEARCH_SECONDS = 5.0
 _SAME_TALK = 0.6
 """Share of a message's words that a recent note must contain: the model writes notes in its own words."""
 _HITS = 3
+_MOST_PARTS = 20
 
 
 @dataclass(frozen=True)
@@ -52,9 +54,27 @@ class OtherMemories:
         if not others:
             return None
         for memory_id, path, note in self._log.recently_written():
-            if memory_id in others and _is_about(note, text):
+            about = _part_about(note, text) if memory_id in others else None
+            if about is not None and self._still_has(memory_id, path, about):
                 return Kept(memory_id, path)
         return next(self._search(text, others, session), None)
+
+    def _still_has(self, memory_id: str, path: str, note: str) -> bool:
+        """Whether a memory still has a note where it wrote it; yes, where it cannot say."""
+        from memslot.retrieval import says
+
+        assert self._stack is not None
+        memory = dict(self._stack.having(CanRead)).get(memory_id)
+        if memory is None or not path:
+            return True
+
+        def read() -> str:
+            return "\n".join(part.text for part in islice(read_parts(memory, path), _MOST_PARTS))
+
+        try:
+            return says(self._stack.call(memory_id, "read", read, seconds=SEARCH_SECONDS), note)
+        except MemslotError:
+            return True
 
     def _others(self) -> list[str]:
         return [each for each in self._stack.ids if each != self._own_id] if self._stack is not None else []
@@ -70,8 +90,8 @@ class OtherMemories:
                     yield Kept(found.memory_id, found.hit.citation)
 
 
-def _is_about(note: str, message: str) -> bool:
-    """Whether a note, or a line of it, holds most words of a message and all of its numbers."""
+def _part_about(note: str, message: str) -> str | None:
+    """The line of a note, or all of it, that holds most words of a message and all of its numbers."""
     from memslot.retrieval import shared_words
 
-    return any(shared_words(each, message) >= _SAME_TALK for each in {note, *note.split("\n")})
+    return next((each for each in (*note.split("\n"), note) if shared_words(each, message) >= _SAME_TALK), None)

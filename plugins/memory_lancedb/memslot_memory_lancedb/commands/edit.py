@@ -41,7 +41,7 @@ def add_commands(group: click.Group, memory: LanceMemory, settings: Settings) ->
         default=settings.purge_on_forget,
         help="Erase the text from disk now, with all earlier versions.",
     )
-    @click.option("--yes", is_flag=True, help="Do not ask.")
+    @click.option("-y", "--yes", is_flag=True, help="Don't ask for confirmation.")
     @click.option("--json", "as_json", is_flag=True, help="Print JSON; needs --yes.")
     def forget(ids: tuple[str, ...], query: str | None, purge: bool, yes: bool, as_json: bool) -> None:
         """Forget memories by ID or by --query.

@@ -45,7 +45,7 @@ def add_commands(group: click.Group, memory: LanceMemory, settings: Settings) ->
 
     @group.command("restore")
     @click.argument("version", type=click.IntRange(1))
-    @click.option("--yes", is_flag=True, help="Do not ask.")
+    @click.option("-y", "--yes", is_flag=True, help="Don't ask for confirmation.")
     def restore_version(version: int, yes: bool) -> None:
         """Restore the memories of VERSION; the current state stays in the history."""
         versions = {each.number: each for each in history(memory.store)}

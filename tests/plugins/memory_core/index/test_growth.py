@@ -144,7 +144,7 @@ def test_a_search_leaves_upkeep_to_the_next_index_and_status_says_so(make_manage
     first.close()
     manager = make_manager(HashingProvider(), store={"vector": {"engine": "vec1"}})
     write_notes(manager, 5)
-    assert len(manager.search("lantern harbour", fresh_seconds=5.0, min_score=0.0).hits) == 5
+    assert len(manager.search("lantern harbour", fresh_seconds=60.0, min_score=0.0).hits) == 5
     status = manager.status()
     assert status.details["engine"] == "sqlite-vec"
     assert status.details["unfinished"]

@@ -435,7 +435,7 @@ def test_a_provider_whose_vectors_do_not_fit_is_asked_once_until_the_settings_ch
     report = manager.sync()
     assert (report.indexed, report.unchanged) == (0, 40)
     assert any("7 dimensions" in problem for problem in report.problems)
-    outcome = manager.search("lighthouse number 7", fresh_seconds=5.0)
+    outcome = manager.search("lighthouse number 7", fresh_seconds=60.0)
     assert outcome.hits
     assert outcome.mode == "keywords"
     assert "7 dimensions" in (outcome.warning or "")

@@ -241,7 +241,7 @@ def test_a_run_as_long_as_a_query_may_be_is_read(letters: str) -> None:
     question = letters * (10_000 // len(letters))
     started = time.process_time()
     weighed = weigh(question, [letters])
-    assert time.process_time() - started < 2.0
+    assert time.process_time() - started < 20  # a tenth of a second, unless time grows with the square of the length
     assert 0 < weighed.sum_idf < float("inf")
     assert all(0.0 <= share <= 1.0 + 1e-9 for share in weighed.shares.values())
 
@@ -252,4 +252,4 @@ def test_a_question_of_usual_length_is_read_fast() -> None:
     started = time.process_time()
     for _ in range(50):
         query_terms(question)
-    assert (time.process_time() - started) / 50 < 0.005
+    assert (time.process_time() - started) / 50 < 0.02  # about a millisecond

@@ -18,7 +18,6 @@ from memslot_memory_core.qmd.settings import QmdSettings
 
 QMD, NODE = "@tobilu/qmd@2.8.3", "node@22"
 
-MakeFake = Callable[..., Path]
 MakeMemory = Callable[..., QmdMemory]
 
 # Answers as the real program does, and takes part in every test through one door: what it is to do is in a file

@@ -99,7 +99,7 @@ def test_failure_is_answered_by_the_other_with_the_reason(bench: Bench, error: E
 
     assert [hit.path for hit in outcome.hits] == ["builtin.md"]
     assert outcome.fallback == "builtin"
-    assert outcome.warning == "QMD cannot answer (it broke), so builtin does"
+    assert outcome.warning == "QMD cannot answer (it broke), so the builtin index does"
     assert outcome.action == getattr(error, "action", None)
     assert bench.builtin.asked == [{"query": "q", "max_results": 3, "session": None}]
 
@@ -114,7 +114,7 @@ def test_status_shows_the_fallback_its_reason_and_since_when(bench: Bench) -> No
 
     assert status.backend == "qmd"
     assert not status.is_healthy
-    assert status.problems == ["builtin answers instead of QMD: it broke"]
+    assert status.problems == ["the builtin index answers instead of QMD: it broke"]
     assert status.counts == {"qmd": 1, "builtin": 1}
     assert status.details["fallback"] == {
         "backend": "builtin",
@@ -207,7 +207,7 @@ def test_both_failing_is_an_outcome_not_an_exception(bench: Bench) -> None:
     outcome = bench.memory.search("q")
 
     assert (outcome.hits, outcome.mode, outcome.action) == ([], "unavailable", "Mend it.")
-    assert outcome.warning == "QMD cannot answer (it broke), nor can builtin (disk gone)"
+    assert outcome.warning == "QMD cannot answer (it broke), nor can the builtin index (disk gone)"
 
 
 def test_other_that_cannot_be_made_is_tried_again(bench: Bench) -> None:
@@ -218,7 +218,7 @@ def test_other_that_cannot_be_made_is_tried_again(bench: Bench) -> None:
     bench.qmd.error = QmdError("it broke")
 
     assert "no disk" in str(memory.search("q").warning)
-    assert memory.status().problems == ["builtin answers instead of QMD: it broke"]
+    assert memory.status().problems == ["the builtin index answers instead of QMD: it broke"]
 
 
 def test_empty_query_is_the_callers_mistake_not_an_outage(bench: Bench) -> None:
@@ -283,7 +283,7 @@ def test_slow_try_keeps_nobody_waiting_and_ends_in_a_recovery() -> None:
 
 
 def test_program_that_hangs_then_is_mended(fake: Fake, make_memory: MakeMemory) -> None:
-    qmd, now = make_memory(fake.program, timeout=2), [0.0]
+    qmd, now = make_memory(fake.program, timeout=8), [0.0]
     qmd.update()
     memory: FallbackMemory[Answers] = FallbackMemory(
         qmd, lambda: Answers("builtin"), clock=lambda: now[0], in_background=lambda work: work()
@@ -292,7 +292,7 @@ def test_program_that_hangs_then_is_mended(fake: Fake, make_memory: MakeMemory) 
 
     outcome = memory.search("delft")
     assert (outcome.mode, outcome.fallback) == ("builtin", "builtin")
-    assert "did not answer within 2 s" in str(outcome.warning)
+    assert "did not answer within 8 s" in str(outcome.warning)
     assert "timeoutMs" in str(outcome.action)
 
     fake.will()

@@ -25,11 +25,12 @@ def cpu_seconds(text: str) -> float:
 
 @pytest.mark.parametrize("unit", NASTY, ids=ascii)
 def test_no_repetition_is_slow(unit: str) -> None:
-    assert cpu_seconds((unit * (100_000 // len(unit) + 1))[:100_000]) < 2.0
+    """It takes a second at the most, and minutes where time grows with the square of the length."""
+    assert cpu_seconds((unit * (100_000 // len(unit) + 1))[:100_000]) < 20
 
 
 def test_a_megabyte_is_answered_at_once() -> None:
-    assert cpu_seconds("I prefer tea in the morning. " * 35_000) < 1.0
+    assert cpu_seconds("I prefer tea in the morning. " * 35_000) < 2  # a tenth of a second
 
 
 def test_a_message_takes_about_a_millisecond() -> None:
@@ -39,4 +40,4 @@ def test_a_message_takes_about_a_millisecond() -> None:
     for _ in range(50):
         judge(text)
 
-    assert (time.process_time() - before) / 50 < 0.005
+    assert (time.process_time() - before) / 50 < 0.02

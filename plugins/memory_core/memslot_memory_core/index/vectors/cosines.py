@@ -130,11 +130,6 @@ class Scores:
         return Nearest(self._ids[order[surplus:]].tolist(), float(self._cosines[order[surplus]]))
 
 
-def read_blocks(db: apsw.Connection, table: VectorTable, after: int = BEFORE_ALL) -> Iterator[tuple[Ids, Rows]]:
-    """Ids and vectors of rows with a larger id, in blocks."""
-    return in_blocks(table, table.after(db, after))
-
-
 def in_blocks(table: VectorTable, found: Iterable[tuple[int, bytes]]) -> Iterator[tuple[Ids, Rows]]:
     """Ids and vectors of nonzero rows, in blocks."""
     import numpy
@@ -153,7 +148,7 @@ def scan(db: apsw.Connection, table: VectorTable, query: bytes) -> Scores:
     vector = unit(query)
     ids = [numpy.empty(0, dtype=numpy.int64)]
     cosines = [numpy.empty(0, dtype=numpy.float32)]
-    for numbers, rows in read_blocks(db, table):
+    for numbers, rows in in_blocks(table, table.after(db, BEFORE_ALL)):
         ids.append(numbers)
         cosines.append(rows @ vector)
     return Scores(numpy.concatenate(ids), numpy.concatenate(cosines))

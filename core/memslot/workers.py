@@ -45,7 +45,7 @@ class Workers:
                     with contextlib.suppress(RuntimeError):  # the loop has ended
                         loop.call_soon_threadsafe(tell, value, error)
 
-            thread = threading.Thread(target=work, name="memslot mcp", daemon=True)
+            thread = threading.Thread(target=work, name="memslot worker", daemon=True)
             self._threads.add(thread)
             thread.start()
             return await future
