@@ -12,6 +12,7 @@ MOVES = {
     "core/memslot/sessions/registry.py": "sets a damaged registry aside",
     "plugins/anthropic_memory/memslot_anthropic_memory/tool.py": "the model's rename command, under the note's lock",
     "plugins/embed_providers/memslot_embed_providers/local/download.py": "a resumed download, fsynced and checked",
+    "plugins/mcp_server/memslot_mcp_server/server/hook_socket.py": "a socket, found by hooks once it listens",
     "plugins/memory_core/memslot_memory_core/index/connection.py": "sets a damaged index aside",
 }
 """Modules that may move a file, and why no content is written by it."""
