@@ -7,8 +7,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution
 
 
 @dataclass(frozen=True)
@@ -34,10 +37,10 @@ def install_command(plugin_id: str) -> str | None:
 
 def install_command_for(command: str) -> str | None:
     """The command that installs the plugin of a command, by the list in the metadata of the distribution `memslot`."""
-    try:
-        listed = metadata.distribution("memslot").entry_points
-    except metadata.PackageNotFoundError:
+    distribution = _distribution()
+    if distribution is None:
         return None
+    listed = distribution.entry_points
     extra = next((each.value for each in listed if (each.group, each.name) == ("memslot.commands", command)), None)
     return None if extra is None else extra_install_command(extra)
 
@@ -57,12 +60,18 @@ def extra_install_command(extra: str | None) -> str:
     return f'pip install "memslot[{extra}]"' if extra else "pip install memslot"
 
 
-def _requirements() -> Iterator[_Requirement]:
+def _distribution() -> Distribution | None:
+    from importlib import metadata  # nine milliseconds that only a message needs
+
     try:
-        requirements = metadata.requires("memslot") or []
+        return metadata.distribution("memslot")
     except metadata.PackageNotFoundError:
-        return
-    for requirement in requirements:
+        return None
+
+
+def _requirements() -> Iterator[_Requirement]:
+    distribution = _distribution()
+    for requirement in (distribution and distribution.requires) or []:
         if found := re.match(r"([A-Za-z0-9._-]+)(\[[^\]]*\])?", requirement):
             extra = re.search(r"extra\s*==\s*['\"]([^'\"]+)['\"]", requirement)
             yield _Requirement(found[1], found[2] or "", extra[1] if extra else None)
@@ -73,9 +82,12 @@ def _clone() -> Path | None:
     from urllib.parse import urlsplit
     from urllib.request import url2pathname
 
+    distribution = _distribution()
+    if distribution is None:
+        return None
     try:
-        origin = json.loads(metadata.distribution("memslot").read_text("direct_url.json") or "{}")
-    except (metadata.PackageNotFoundError, ValueError):
+        origin = json.loads(distribution.read_text("direct_url.json") or "{}")
+    except ValueError:
         return None
     if "dir_info" not in origin:
         return None
