@@ -377,6 +377,20 @@ def test_a_memory_that_does_not_run_is_said_to_keep_what_it_has(both) -> None:
     assert "Warning: memory-core does not run, and keeps what it has: plugins.deny names it" in done.stderr
 
 
+def test_a_memory_that_exits_or_fails_when_it_is_read_forgets_nothing_and_harms_nobody(both) -> None:
+    both.add_plugin(
+        "exits", f"{SHELF}\nimport sys\nShelf.read = Shelf.refresh = lambda *given, **options: sys.exit(3)\n"
+    )
+    both.ok("config", "set", "plugins.slots.memory", '["exits", "shelf"]')
+    both.ok("remember", "Ada drinks black tea.", "--in", "exits")
+    for target in ("drinks green tea", "shelf/Ada"):
+        done = both("forget", target, "--json")
+        assert done.returncode == 0
+        assert "shelf" in {each["memory"] for each in json.loads(done.stdout)["candidates"]}
+        assert "called sys.exit(3)" in done.stderr
+        assert "still being indexed" not in done.stderr
+
+
 READABLE = (
     SHELF
     + """
