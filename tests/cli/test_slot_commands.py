@@ -377,6 +377,22 @@ def test_a_memory_that_does_not_run_is_said_to_keep_what_it_has(both) -> None:
     assert "Warning: memory-core does not run, and keeps what it has: plugins.deny names it" in done.stderr
 
 
+def test_what_only_comes_nearest_to_a_query_is_not_offered(both) -> None:
+    weak = """
+def search(self, query, *, max_results=None):
+    return MemorySearchOutcome([MemoryHit("shelf/Ada", 0.2, text) for text in self.texts()], mode="words")
+
+Shelf.search = search
+"""
+    both.add_plugin("weak", SHELF + weak)
+    both.ok("config", "set", "plugins.slots.memory", '["weak"]')
+    both.ok("remember", "Ada drinks black tea.")
+    assert both.json("search", "zebra")["results"]
+    assert both.json("forget", "zebra")["candidates"] == []
+    assert 'nothing that can be forgotten was found for "zebra"' in both("forget", "zebra").stderr
+    assert [each["path"] for each in both.json("forget", "which tea?")["candidates"]] == ["shelf/Ada"]
+
+
 def test_a_memory_that_exits_or_fails_when_it_is_read_forgets_nothing_and_harms_nobody(both) -> None:
     both.add_plugin(
         "exits", f"{SHELF}\nimport sys\nShelf.read = Shelf.refresh = lambda *given, **options: sys.exit(3)\n"

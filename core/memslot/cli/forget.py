@@ -183,18 +183,22 @@ def _search(host: Host, memory_ids: Sequence[str], query: str) -> list[Item]:
 
 
 def _items_of(host: Host, memory_id: str, hits: Sequence[MemoryHit], query: str) -> list[Item]:
-    """Return what a memory could delete of its own hits."""
+    """Return what a memory could delete of its own hits; of weak matches, those with a word of the query."""
     from memslot.errors import MemslotError
     from memslot.memory.passages import passages_of
+    from memslot.retrieval.relevance import WEAK_SCORE
+    from memslot.retrieval.sameness import content_words
 
+    words = {*content_words(query)}
     memory: Any = host.memories.get(memory_id)
 
     def read() -> list[Item]:
         if _forgets_passages(memory):
             return [_passage_item(memory_id, each) for each in passages_of(memory, hits, query)]
-        items = [Item(memory_id, path, hit.snippet) for path, hit in {hit.path: hit for hit in reversed(hits)}.items()]
+        best = {hit.path: hit for hit in reversed(hits)}
         # What is deleted is the item, not only the passage that was found.
-        return [_whole(memory, item) for item in reversed(items)]
+        items = [_whole(memory, Item(memory_id, path, best[path].snippet)) for path in reversed(best)]
+        return [each for each in items if best[each.path].score >= WEAK_SCORE or words & {*content_words(each.text)}]
 
     try:
         return host.memories.call(memory_id, "forget", read, seconds=ANSWER_SECONDS)
