@@ -484,6 +484,14 @@ def test_an_unhealthy_memory_fails_the_status_and_is_named(both) -> None:
     assert "Problem: ill: the disk is on fire" in both("status").stderr
 
 
+@pytest.mark.parametrize("slot", ['["shelf", "ill"]', "ill"])
+def test_a_run_says_once_that_a_memory_does_not_report_its_status(both, slot: str) -> None:
+    status = 'return MemoryStatus("ill", problems=["the disk is on fire"])'
+    both.add_plugin("ill", ILL.replace(status, "raise OSError('the disk is on fire')"))
+    both.ok("config", "set", "plugins.slots.memory", slot)
+    assert both("run", "hello").stderr.count("the disk is on fire") == 1
+
+
 def test_a_memory_that_does_not_start_is_told_in_the_status(both) -> None:
     both.add_plugin("broken", "raise RuntimeError('no disk')")
     both.ok("config", "set", "plugins.slots.memory", '["shelf", "broken"]')
