@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from memslot.retrieval.parts import blocks_of
+from memslot.retrieval.parts import SENTENCE_END, blocks_of
 
 _NO = re.compile(
     r"(?i)\b(?:no|not|never|without|cannot|hardly|barely|rarely|seldom|only|except|unless|until|formerly|stopped"
@@ -54,7 +54,7 @@ def says(text: str, other: str) -> bool:
     # The whole text first: most texts have nothing to do with each other, and their lines need not be compared.
     if not said or not all(_is_near(text, statement) for statement in said) or not _code(other) <= _code(text):
         return False
-    return all(any(_says(line, statement) for line in _statements(text)) for statement in said)
+    return all(any(_says(line, statement) for line in _lines(text)) for statement in said)
 
 
 def may_mean_same(text: str, other: str) -> bool:
@@ -90,11 +90,13 @@ def shared_words(text: str, other: str) -> float:
 def _says(line: str, statement: str) -> bool:
     if folded(line) == folded(statement):
         return True
-    if not _is_near(line, statement) or _turns(line) != _turns(statement):
+    if not _is_near(line, statement) or negations(line) != negations(statement):
         return False
     if folded(statement).count(" ") >= _LEAST_WORDS and f" {folded(statement)} " in f" {folded(line)} ":
         return True
-    return len(content_words(statement)) >= _LEAST_WORDS and _repeats(line, statement)
+    if len(content_words(statement)) < _LEAST_WORDS or _turns(line) != _turns(statement):
+        return False
+    return _repeats(line, statement)
 
 
 def _repeats(line: str, statement: str) -> bool:
@@ -125,6 +127,13 @@ def _in_order(words: Sequence[str], part: Sequence[str]) -> bool:
 @lru_cache(maxsize=4096)
 def _statements(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(blocks_of(text))) or ((text,) if text.strip() else ())
+
+
+@lru_cache(maxsize=4096)
+def _lines(text: str) -> tuple[str, ...]:
+    """The statements of a text, and the sentences of those that have several."""
+    split = (sentence for statement in _statements(text) for sentence in SENTENCE_END.split(statement))
+    return tuple(dict.fromkeys([*_statements(text), *filter(None, split)]))
 
 
 @lru_cache(maxsize=4096)

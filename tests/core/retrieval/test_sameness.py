@@ -68,6 +68,14 @@ def test_a_note_does_not_say_what_is_not_in_one_of_its_lines(statement: str) -> 
 
 
 @pytest.mark.parametrize(
+    "statement", ["Ana prefers tea over coffee.", "Does she want milk in it?", "The kettle in the kitchen is old"]
+)
+def test_another_sentence_of_a_paragraph_does_not_hide_what_is_said(statement: str) -> None:
+    text = "Ana prefers tea over coffee. Does she want milk in it? She never said so. The kettle in the kitchen is old."
+    assert says(text, statement)
+
+
+@pytest.mark.parametrize(
     ("text", "statement"),
     [
         ("Die neuen Häuser in Graz sind teuer geworden.", "die neuen häuser in graz"),
