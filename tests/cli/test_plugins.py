@@ -190,6 +190,7 @@ def test_enable_beside_adds_a_memory_and_keeps_comments(memslot) -> None:
         ("none", "shelf"),
         ("shelf", "shelf"),
         (["shelf", "memory-core"], ["shelf", "memory-core"]),
+        (["memory-core", "none"], ["memory-core", "shelf"]),
     ],
 )
 def test_enable_beside_leaves_those_that_are_there(memslot, before: Any, after: Any) -> None:

@@ -377,6 +377,36 @@ def test_a_memory_that_does_not_run_is_said_to_keep_what_it_has(both) -> None:
     assert "Warning: memory-core does not run, and keeps what it has: plugins.deny names it" in done.stderr
 
 
+def test_what_only_comes_nearest_to_a_query_is_not_offered(both) -> None:
+    weak = """
+def search(self, query, *, max_results=None):
+    return MemorySearchOutcome([MemoryHit("shelf/Ada", 0.2, text) for text in self.texts()], mode="words")
+
+Shelf.search = search
+"""
+    both.add_plugin("weak", SHELF + weak)
+    both.ok("config", "set", "plugins.slots.memory", '["weak"]')
+    both.ok("remember", "Ada drinks black tea.")
+    assert both.json("search", "zebra")["results"]
+    assert both.json("forget", "zebra")["candidates"] == []
+    assert 'nothing that can be forgotten was found for "zebra"' in both("forget", "zebra").stderr
+    assert [each["path"] for each in both.json("forget", "which tea?")["candidates"]] == ["shelf/Ada"]
+
+
+def test_a_memory_that_exits_or_fails_when_it_is_read_forgets_nothing_and_harms_nobody(both) -> None:
+    both.add_plugin(
+        "exits", f"{SHELF}\nimport sys\nShelf.read = Shelf.refresh = lambda *given, **options: sys.exit(3)\n"
+    )
+    both.ok("config", "set", "plugins.slots.memory", '["exits", "shelf"]')
+    both.ok("remember", "Ada drinks black tea.", "--in", "exits")
+    for target in ("drinks green tea", "shelf/Ada"):
+        done = both("forget", target, "--json")
+        assert done.returncode == 0
+        assert "shelf" in {each["memory"] for each in json.loads(done.stdout)["candidates"]}
+        assert "called sys.exit(3)" in done.stderr
+        assert "still being indexed" not in done.stderr
+
+
 READABLE = (
     SHELF
     + """
@@ -452,6 +482,14 @@ def test_an_unhealthy_memory_fails_the_status_and_is_named(both) -> None:
     told = json.loads(done.stdout)
     assert [(each["id"], each["healthy"]) for each in told["memories"]] == [("shelf", True), ("ill", False)]
     assert "Problem: ill: the disk is on fire" in both("status").stderr
+
+
+@pytest.mark.parametrize("slot", ['["shelf", "ill"]', "ill"])
+def test_a_run_says_once_that_a_memory_does_not_report_its_status(both, slot: str) -> None:
+    status = 'return MemoryStatus("ill", problems=["the disk is on fire"])'
+    both.add_plugin("ill", ILL.replace(status, "raise OSError('the disk is on fire')"))
+    both.ok("config", "set", "plugins.slots.memory", slot)
+    assert both("run", "hello").stderr.count("the disk is on fire") == 1
 
 
 def test_a_memory_that_does_not_start_is_told_in_the_status(both) -> None:

@@ -117,22 +117,20 @@ def _able(host: Host, only: str | None) -> list[str]:
 def _at_path(host: Host, able: Sequence[str], path: str) -> list[Item]:
     """Return the items with exactly this path; several if memories share it."""
     from memslot.errors import MemslotError
-    from memslot.threads import call_within
+
+    def look(memory_id: str) -> Item | None:
+        try:
+            return _item_at(memory_id, host.memories.get(memory_id), path)
+        except ValueError:  # no path of this memory
+            return None
 
     found = []
     for memory_id in able:
-        memory = host.memories.get(memory_id)
-        assert memory is not None
         try:
-            item = call_within(ANSWER_SECONDS, partial(_item_at, memory_id, memory, path))
-        except (MemslotError, ValueError):  # no path of this memory
+            found.append(host.memories.call(memory_id, "read", partial(look, memory_id), seconds=ANSWER_SECONDS))
+        except MemslotError:  # no path of this memory, or a failure, which is among the diagnostics
             continue
-        except Exception as error:
-            _say_failure(memory_id, error)
-            continue
-        if item is not None:
-            found.append(item)
-    return found
+    return [item for item in found if item is not None]
 
 
 def _item_at(memory_id: str, memory: Any, path: str) -> Item | None:
@@ -185,28 +183,34 @@ def _search(host: Host, memory_ids: Sequence[str], query: str) -> list[Item]:
 
 
 def _items_of(host: Host, memory_id: str, hits: Sequence[MemoryHit], query: str) -> list[Item]:
-    """Return what a memory could delete of its own hits."""
+    """Return what a memory could delete of its own hits; of weak matches, those with a word of the query."""
+    from memslot.errors import MemslotError
     from memslot.memory.passages import passages_of
-    from memslot.threads import call_within
+    from memslot.retrieval.relevance import WEAK_SCORE
+    from memslot.retrieval.sameness import content_words
 
+    words = {*content_words(query)}
     memory: Any = host.memories.get(memory_id)
-    try:
+
+    def read() -> list[Item]:
         if _forgets_passages(memory):
-            passages = call_within(ANSWER_SECONDS, lambda: passages_of(memory, hits, query))
-            return [_passage_item(memory_id, each) for each in passages]
-        items = [Item(memory_id, path, hit.snippet) for path, hit in {hit.path: hit for hit in reversed(hits)}.items()]
+            return [_passage_item(memory_id, each) for each in passages_of(memory, hits, query)]
+        best = {hit.path: hit for hit in reversed(hits)}
         # What is deleted is the item, not only the passage that was found.
-        return call_within(ANSWER_SECONDS, lambda: [_whole(host, item) for item in reversed(items)])
-    except Exception as error:
+        items = [_whole(memory, Item(memory_id, path, best[path].snippet)) for path in reversed(best)]
+        return [each for each in items if best[each.path].score >= WEAK_SCORE or words & {*content_words(each.text)}]
+
+    try:
+        return host.memories.call(memory_id, "forget", read, seconds=ANSWER_SECONDS)
+    except MemslotError as error:
         _say_failure(memory_id, error)
         return []
 
 
-def _whole(host: Host, item: Item) -> Item:
+def _whole(memory: Any, item: Item) -> Item:
     """The item with its own text, if its memory can read it."""
     from memslot.memory.capabilities import CanRead, has_capability
 
-    memory: Any = host.memories.get(item.memory_id)
     if not has_capability(memory, CanRead):
         return item
     try:
@@ -240,8 +244,10 @@ def _say_elsewhere(host: Host, able: Sequence[str], query: str) -> None:
 
 def _say_failure(memory_id: str, error: Exception) -> None:
     from memslot.diagnostics import describe_error
+    from memslot.errors import MemslotError
 
-    say_warning(f"{memory_id}: {clean(describe_error(error))}")
+    why = str(error).removeprefix(f"{memory_id} failed: ") if isinstance(error, MemslotError) else describe_error(error)
+    say_warning(f"{memory_id}: {clean(why)}")
 
 
 def _needs_paths(query: str, candidates: Sequence[Item]) -> str:
@@ -334,14 +340,14 @@ def _by_text(items: Sequence[Item]) -> list[list[Item]]:
 
 def _has_changed(host: Host, item: Item) -> bool:
     """Whether another text is there than the person has seen."""
+    from memslot.errors import MemslotError
     from memslot.memory.capabilities import CanRead, has_capability
-    from memslot.threads import call_within
 
     memory: Any = host.memories.get(item.memory_id)
     if not item.is_whole or not has_capability(memory, CanRead):
         return False
     try:
-        text = call_within(ANSWER_SECONDS, partial(_read, memory, item.path))
-    except Exception:  # gone or out of order, as forgetting it will tell
+        text = host.memories.call(item.memory_id, "forget", partial(_read, memory, item.path), seconds=ANSWER_SECONDS)
+    except MemslotError:  # gone or out of order, as forgetting it will tell
         return False
     return text not in ("", item.text)

@@ -103,9 +103,9 @@ class _Edit:
         return self._plugins.slots.to_tree()
 
     def add_member(self, slot: str, plugin_id: str) -> None:
-        """Append a plugin to a slot; an existing list keeps its comments."""
+        """Append a plugin to a slot; an existing list keeps its comments, unless it names "none", too."""
         value = self.slots()[slot]
-        if isinstance(value, str) or not self._is_written(slot):
+        if isinstance(value, str) or NO_OWNER in value or not self._is_written(slot):
             self.put(f"plugins.slots.{slot}", [*members_of(value), plugin_id])
         else:
             self.put(f"plugins.slots.{slot}[{len(value)}]", plugin_id)

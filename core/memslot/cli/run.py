@@ -9,6 +9,7 @@ import click
 
 from memslot.cli.options import agent_option, json_option
 from memslot.cli.output import clean_lines, echo, print_json, results_apart, say_warning, silence_log
+from memslot.cli.slot import ANSWER_SECONDS
 from memslot.events import CHAT_TYPES, ChatType
 
 if TYPE_CHECKING:
@@ -67,13 +68,16 @@ def command(prompt: str, session: str | None, chat_type: ChatType, agent: str | 
                 _print_part("Tools", "\n".join(tools) or "(none)")
         host.close()  # the run includes what plugins do at its end
         for event in host.diagnostics:
-            say_warning(str(event))
+            if event.stage != "status":  # said above
+                say_warning(str(event))
 
 
 def _memory_statuses(host: Host) -> Mapping[str, MemoryStatus]:
     """Return each memory's status by name; a single memory is called "memory"."""
-    statuses = host.memories.statuses()
-    return statuses if len(statuses) > 1 else {"memory": host.memory_status()}
+    statuses = host.memories.statuses(seconds=ANSWER_SECONDS)
+    if len(statuses) == 1:
+        return dict(zip(["memory"], statuses.values(), strict=True))
+    return statuses or {"memory": host.memory_status()}
 
 
 def _print_part(heading: str, text: str) -> None:

@@ -71,7 +71,7 @@ def refresh_all(host: Host, only: str | None) -> None:
     def refresh(memory_id: str, memory: CanRefresh) -> None:
         try:
             memory.refresh()
-        except Exception as error:
+        except BaseException as error:  # a plugin may even call sys.exit
             done.put((memory_id, describe_error(error)))
         else:
             done.put((memory_id, None))

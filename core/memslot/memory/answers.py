@@ -16,6 +16,8 @@ from memslot.redaction.redact import redact
 
 MAX_HITS = 200
 """Hits taken from one search; no caller asks for more."""
+MAX_SNIPPET_CHARS = 20_000
+_LARGEST = 2**63
 _DEEPEST = 20
 
 
@@ -44,8 +46,11 @@ def _read_hit(hit: Any) -> MemoryHit:
     if not is_score(hit.score):
         raise UnusableResult(f"returned a MemoryHit whose score is {hit.score!r}, not a number from 0 to 1")
     first, last = (None if line is None else int(line) for line in (hit.start_line, hit.end_line))
+    if not all(line is None or 1 <= line < _LARGEST for line in (first, last)):
+        raise UnusableResult("returned a MemoryHit whose lines do not count from 1")
     checked: MemoryHit = replace(hit, start_line=first, end_line=last, score=float(hit.score))
-    return replace(checked, snippet=redact(checked.snippet), explanation=_plain(checked.explanation))
+    snippet = redact(checked.snippet)[:MAX_SNIPPET_CHARS]
+    return replace(checked, snippet=snippet, explanation=_plain(checked.explanation))
 
 
 def is_score(value: Any) -> bool:
@@ -60,7 +65,7 @@ def read_status(value: Any) -> MemoryStatus:
     _check(value, str, "backend")
     if not all(isinstance(each, str) for each in value.problems):
         raise UnusableResult("returned a MemoryStatus whose problems are not text")
-    if not all(isinstance(count, numbers.Integral) for count in value.counts.values()):
+    if not all(isinstance(count, numbers.Integral) and abs(int(count)) < _LARGEST for count in value.counts.values()):
         raise UnusableResult("returned a MemoryStatus whose counts are not whole numbers")
     counts = {str(name): int(count) for name, count in value.counts.items()}
     return replace(value, counts=counts, details=_plain(value.details))
@@ -80,12 +85,16 @@ def read_forgotten(value: Any) -> bool:
 
 
 def _plain(value: Any, depth: int = 0) -> Any:
-    """A copy with text as keys, as in JSON, cut below a depth that nothing reads."""
+    """A copy of what JSON can hold, cut below a depth that nothing reads; other values as text."""
     if isinstance(value, Mapping):
         return {str(key): _plain(item, depth + 1) for key, item in value.items()} if depth < _DEEPEST else {}
     if isinstance(value, list | tuple):
         return [_plain(item, depth + 1) for item in value] if depth < _DEEPEST else []
-    return value
+    if isinstance(value, numbers.Integral) and not isinstance(value, bool):
+        return whole if abs(whole := int(value)) < _LARGEST else None
+    if isinstance(value, numbers.Real) and not isinstance(value, bool):
+        return float(value) if math.isfinite(value) else None
+    return value if value is None or isinstance(value, bool) else str(value)
 
 
 def _check(value: Any, kind: Any, *names: str) -> None:

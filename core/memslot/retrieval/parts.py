@@ -18,7 +18,7 @@ _HEADING = re.compile(r"#{1,6}(?:\s|$)")
 _LABEL = re.compile(r"[^\s:：][^:：]{0,39}[:：]\s*\S")
 _FENCE = re.compile(r"(?:```|~~~)")
 _RULE = re.compile(r"[-=*_|:\s]+$")
-_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])")
+SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])")
 _ENDS_SENTENCE = (".", "!", "?", "…", ":", ";", "。", "！", "？", "：", "；", "|")
 
 
@@ -88,7 +88,7 @@ def _cut(block: str) -> Iterator[str]:
         yield block
         return
     group = ""
-    for sentence in filter(None, _SENTENCE_END.split(block)):
+    for sentence in filter(None, SENTENCE_END.split(block)):
         if group and len(group) + len(sentence) > _MAX_CHARS:
             yield group
             group = ""

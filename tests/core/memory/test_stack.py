@@ -385,6 +385,8 @@ WRONG_OUTCOMES = {
     "dropped": MemorySearchOutcome([HIT], mode="words", explanation={"dropped": [7]}),
     "source": MemorySearchOutcome([replace(HIT, source=None)], mode="words"),  # type: ignore[arg-type]
     "start_line": MemorySearchOutcome([replace(HIT, start_line="1")], mode="words"),  # type: ignore[arg-type]
+    "lines": MemorySearchOutcome([replace(HIT, start_line=-5, end_line=-3)], mode="words"),
+    "count from 1": MemorySearchOutcome([replace(HIT, start_line=1, end_line=10**5000)], mode="words"),
 }
 
 
@@ -402,6 +404,7 @@ def test_a_field_of_another_type_costs_the_memory_its_part(open_stack: Open, nam
 def test_what_a_memory_explains_can_be_printed_as_json(open_stack: Open) -> None:
     endless: dict[Any, Any] = {("a", 1): 2}
     endless["again"] = [endless]
+    endless["odd"] = {"nan": float("nan"), "huge": 10**5000, "set": {1}, "array": numpy.float32(0.5)}
 
     class Deep(Shelf):
         def search(self, query: str, *, max_results: int | None = None) -> MemorySearchOutcome:
@@ -415,7 +418,13 @@ def test_what_a_memory_explains_can_be_printed_as_json(open_stack: Open) -> None
     for explanation in (outcome.explanation, outcome.hits[0].explanation, host.memories.statuses()["deep"].details):
         assert explanation is not None
         assert explanation["('a', 1)"] == 2
-        json.dumps(explanation)
+        assert explanation["odd"] == {"nan": None, "huge": None, "set": "{1}", "array": 0.5}
+        json.dumps(explanation, allow_nan=False)
+
+
+def test_a_snippet_is_cut_to_what_a_caller_can_show(open_stack: Open) -> None:
+    (hit,) = open_stack(long=Shelf("tea " * 100_000)).memories.search("tea").hits
+    assert len(hit.hit.snippet) == 20_000
 
 
 def test_numbers_and_truths_of_numpy_are_taken(open_stack: Open) -> None:
@@ -477,6 +486,7 @@ def test_a_property_that_raises_costs_the_memory_its_part(open_stack: Open) -> N
     "status",
     [
         MemoryStatus("odd", counts={"texts": "many"}),  # type: ignore[dict-item]
+        MemoryStatus("odd", counts={"texts": 10**5000}),
         MemoryStatus("odd", problems=[7]),  # type: ignore[list-item]
         MemoryStatus(None),  # type: ignore[arg-type]
     ],

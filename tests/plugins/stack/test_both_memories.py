@@ -174,6 +174,33 @@ class TestKeptOnce:
         say(host, text, note="Deployed the billing service.")
         assert facts(host) == [text]
 
+    def test_what_the_notes_say_of_somebody_else_or_of_another_state_is_stored(
+        self, open_both: Open, workspace: Path
+    ) -> None:
+        (workspace / "MEMORY.md").write_text("- Ben prefers tea over coffee.\n- My alarm is always on at night.\n")
+        host = open_both()
+        say(host, TEA)
+        say(host, "My alarm is always off at night.")
+        assert sorted(facts(host)) == [TEA, "My alarm is always off at night."]
+        found = [each.hit.snippet for each in host.memories.search("alarm at night").hits]
+        assert sum("always on" in text for text in found) == sum("always off" in text for text in found) == 1
+
+    @pytest.mark.parametrize(
+        ("note", "text"),
+        [
+            ("The user's sister lives in Graz.", "My sister lives in Linz."),
+            ("Der User mag Kaffee aus Graz sehr gern.", "Ich mag Kaffee aus Linz sehr gern."),
+            ("User prefers Vim as an editor for Python.", "I prefer Emacs as an editor for Python."),
+        ],
+    )
+    def test_another_name_than_the_one_noted_is_captured(
+        self, open_both: Open, workspace: Path, note: str, text: str
+    ) -> None:
+        host = open_both()
+        host.call_tool("memory_write", {"text": note})
+        say(host, text)
+        assert facts(host) == [text]
+
     def test_the_config_can_ask_for_both(self, open_both: Open, workspace: Path) -> None:
         host = open_both(duplicateOtherMemories=True)
         say(host, TEA, note=TEA)
