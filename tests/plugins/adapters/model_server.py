@@ -22,6 +22,8 @@ class Use(NamedTuple):
     tool: str
     text: str = ""
     arguments: str = "{}"
+    item: dict[str, Any] | None = None
+    """What stands for the call in the output of `/responses`, if not a function call."""
 
 
 class Refuse(NamedTuple):
@@ -163,6 +165,7 @@ class Responses:
 
     def whole(self, step: Step) -> dict[str, Any]:
         head = {"id": "r1", "object": "response", "created_at": 1, "model": "m", "status": "completed", "tools": []}
+        head["conversation"] = {"id": "conv_1"}
         return {**head, "output": self._output(step), "parallel_tool_calls": True, "tool_choice": "auto"}
 
     def _output(self, step: Step) -> list[dict[str, Any]]:
@@ -172,7 +175,8 @@ class Responses:
             message = {"type": "message", "id": "m1", "role": "assistant", "status": "completed", "content": [part]}
             items.append(message)
         if isinstance(step, Use):
-            items.append({"type": "function_call", "call_id": "call_1", "name": step.tool, "arguments": step.arguments})
+            call = {"type": "function_call", "call_id": "call_1", "name": step.tool, "arguments": step.arguments}
+            items.append(step.item or call)
         return items
 
     def events(self, step: Step) -> Iterator[Event]:

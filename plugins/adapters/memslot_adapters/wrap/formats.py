@@ -25,8 +25,8 @@ class Answer:
 
     texts: list[str] = field(default_factory=list)
     is_final: bool = True
-    id: str = ""
-    """By which a later request may refer to it instead of repeating it."""
+    ids: set[str] = field(default_factory=set)
+    """By which a later request may refer to what was said instead of repeating it: the answer's, the conversation's."""
 
     @property
     def text(self) -> str:
@@ -41,8 +41,11 @@ class Format(Protocol):
     """Whether a string may replace a list with one message."""
     text_types: tuple[str, ...]
     """Types of the parts of a message that hold text."""
-    previous_key: str
-    """Where a request names the answer that it continues; empty if the vendor keeps none."""
+    summary_key: str
+    """What a request has that asks for a summary of the messages, not for a reply; empty if the vendor has none."""
+
+    def previous(self, body: Mapping[str, Any]) -> str:
+        """The id of the answer or conversation that a request continues; empty if it repeats what was said."""
 
     def read(self, answer: Any) -> Answer:
         """Return the content of a complete answer."""
@@ -54,6 +57,12 @@ class Format(Protocol):
         self, body: Mapping[str, Any], messages: Sequence[Any], prompt: Prompt, text: str
     ) -> dict[str, Any]:
         """The request's body with recalled text beside the prompt."""
+
+
+def id_of(thing: Any) -> set[str]:
+    """The id of an answer or a conversation, if it has one."""
+    found = thing if isinstance(thing, str) else value_of(thing, "id")
+    return {found} if found and isinstance(found, str) else set()
 
 
 def value_of(thing: Any, name: str) -> Any:
