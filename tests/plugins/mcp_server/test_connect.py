@@ -364,6 +364,25 @@ class TestUndo:
         assert file.read_text(encoding="utf-8") == '# mine\nmodel = "x"'
 
 
+@pytest.mark.parametrize("is_cache", [True, False])
+def test_a_memslot_in_a_cache_says_that_it_may_be_gone_tomorrow(
+    person: Person, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_cache: bool
+) -> None:
+    """As `uvx` starts it. Environments have the marker themselves, wherever they are."""
+    environment = tmp_path / "uv" / "archive-v0" / "AbCd"
+    environment.mkdir(parents=True)
+    marked = tmp_path / "uv" if is_cache else environment
+    (marked / "CACHEDIR.TAG").write_text("Signature: 8a477f597d28d172789f06886806bc55\n", encoding="utf-8")
+    monkeypatch.setattr(sys, "prefix", str(environment))
+
+    done = person.connect("cursor", "--yes")
+    undone = person.connect("cursor", "--undo", "--yes")
+
+    assert (done.exit_code, undone.exit_code) == (0, 0)
+    assert (f"in a cache ({tmp_path / 'uv'})" in done.stderr) == is_cache
+    assert "Warning" not in undone.stderr
+
+
 def test_a_home_below_the_persons_is_written_in_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("MEMSLOT_HOME", "~/mine")
