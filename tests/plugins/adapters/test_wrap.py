@@ -27,6 +27,11 @@ from tests.plugins.adapters.model_server import ModelServer, Refuse, Say, Use, s
 PROMPT = "Which fruit does Ana like in the morning?"
 TAG = "<relevant-memories>"
 DOORS = ("chat", "responses", "messages")
+IMAGES: dict[str, dict[str, Any]] = {
+    "chat": {"type": "image_url", "image_url": {"url": "data:image/png;base64,"}},
+    "responses": {"type": "input_image", "image_url": "data:image/png;base64,", "detail": "auto"},
+    "messages": {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": ""}},
+}
 
 
 @pytest.fixture
@@ -176,6 +181,16 @@ class TestRequests:
     ) -> None:
         messages = [{"role": "assistant", "content": "Ana likes mango."}]
         server.steps = [say("?")]
+        ask(memslot.wrap(make(door, server), host=host), door, messages)
+        assert sent(server) == messages
+        assert heard(host, ear) == []
+
+    def test_an_image_without_a_word_is_not_the_prompt_before_it(
+        self, door: str, server: ModelServer, host: Host, ear: Ear
+    ) -> None:
+        """What is recalled would stand in the history, and the answer would be kept as that of another question."""
+        messages = [user(PROMPT), {"role": "assistant", "content": "Mango."}, user([IMAGES[door]])]
+        server.steps = [say("A boat.")]
         ask(memslot.wrap(make(door, server), host=host), door, messages)
         assert sent(server) == messages
         assert heard(host, ear) == []

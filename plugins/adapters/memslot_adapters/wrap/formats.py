@@ -82,12 +82,14 @@ def fields_of(thing: Any) -> dict[str, Any]:
 
 
 def find_prompt(form: Format, messages: Sequence[Any]) -> Prompt | None:
-    """Return a request's prompt; None if it has no text from the user."""
+    """Return a request's prompt; None if the user sent no text, or something without text since."""
     texts = [_text(form, message) for message in messages]
     asked = [place for place, message in enumerate(messages) if value_of(message, "role") == "user" and texts[place]]
     if not asked:
         return None
     place = asked[-1]
+    if any(value_of(each, "role") == "user" and not _has_tool_result(each) for each in messages[place + 1 :]):
+        return None  # such as an image without a word
     digest = hashlib.sha256("\0".join(texts[: place + 1]).encode("utf-8", "surrogatepass")).digest()
     return Prompt(place, texts[place], digest, place == len(messages) - 1)
 
@@ -117,6 +119,11 @@ def put_after(message: Any, text: str, part_type: str) -> dict[str, Any]:
 def replaced(messages: Sequence[Any], place: int, message: Any) -> list[Any]:
     """Return the messages with one of them replaced."""
     return [*messages[:place], message, *messages[place + 1 :]]
+
+
+def _has_tool_result(message: Any) -> bool:
+    """Whether a message of the user's is what a tool gave: with Anthropic, such messages have this role, too."""
+    return any(value_of(part, "type") == "tool_result" for part in items_of(message, "content"))
 
 
 def _text(form: Format, message: Any) -> str:
