@@ -86,6 +86,20 @@ def names_in(wheel: Path) -> set[str]:
         return set(archive.namelist())
 
 
+def entry_points_of(wheel: Path) -> configparser.ConfigParser:
+    groups = configparser.ConfigParser(delimiters=("=",))
+    groups.optionxform = str  # type: ignore[assignment,method-assign]
+    with zipfile.ZipFile(wheel) as archive:
+        (points,) = [n for n in archive.namelist() if n.endswith("/entry_points.txt")]
+        groups.read_string(archive.read(points).decode())
+    return groups
+
+
+def scripts_of(wheel: Path) -> dict[str, str]:
+    groups = entry_points_of(wheel)
+    return dict(groups["console_scripts"]) if groups.has_section("console_scripts") else {}
+
+
 def metadata_of(wheel: Path) -> Any:
     with zipfile.ZipFile(wheel) as archive:
         (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
@@ -101,6 +115,12 @@ def test_the_root_wheel_has_no_code(wheels: dict[str, Path]) -> None:
     inside = names_in(wheels["memslot"])
     assert inside
     assert {name.split("/")[0] for name in inside} == {f"memslot-{__version__}.dist-info"}
+
+
+def test_the_root_wheel_has_the_command(wheels: dict[str, Path]) -> None:
+    """Without it `uv tool install memslot` and `pipx install memslot` fail, and `uvx memslot` warns."""
+    found = {name: scripts_of(wheels[name]) for name in ("memslot", "memslot-core")}
+    assert found["memslot"] == found["memslot-core"] == {"memslot": "memslot.cli:main"}
 
 
 @pytest.mark.parametrize("name", sorted(PACKAGES))
@@ -120,11 +140,7 @@ def test_a_wheel_holds_every_file_of_its_package_and_no_other_package(wheels: di
 def test_each_entry_point_of_a_plugin_wheel_has_its_manifest(wheels: dict[str, Path], name: str) -> None:
     with zipfile.ZipFile(wheels[name]) as archive:
         manifests = [json.loads(archive.read(n)) for n in archive.namelist() if n.endswith("/memslot.plugin.json")]
-        (points,) = [n for n in archive.namelist() if n.endswith("/entry_points.txt")]
-        groups = configparser.ConfigParser(delimiters=("=",))
-        groups.optionxform = str  # type: ignore[assignment,method-assign]
-        groups.read_string(archive.read(points).decode())
-    assert set(groups["memslot.plugins"]) == {manifest["id"] for manifest in manifests}
+    assert set(entry_points_of(wheels[name])["memslot.plugins"]) == {manifest["id"] for manifest in manifests}
 
 
 def test_the_core_wheel_brings_the_templates_of_new_plugins(wheels: dict[str, Path]) -> None:

@@ -111,7 +111,11 @@ def _run_command(arguments: list[str], payload: bytes | None) -> None:
         sys.stdin = io.TextIOWrapper(io.BytesIO(payload))
     before, rest = (arguments[:2], arguments[2:]) if arguments[:1] == ["--agent"] else ([], arguments)
     sys.argv = ["memslot", *before, "hook", *rest]
-    runpy.run_module("memslot", run_name="__main__")
+    try:
+        runpy.run_module("memslot", run_name="__main__")
+    except SystemExit as end:
+        # Agents take 2 as an order: not to send the prompt, or not to stop. Here it means that a word is wrong.
+        raise SystemExit(1 if end.code == 2 else end.code) from None
 
 
 class MemoryAddress:

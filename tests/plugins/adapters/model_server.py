@@ -22,6 +22,8 @@ class Use(NamedTuple):
     tool: str
     text: str = ""
     arguments: str = "{}"
+    item: dict[str, Any] | None = None
+    """What stands for the call in the output of `/responses`, if not a function call."""
 
 
 class Refuse(NamedTuple):
@@ -46,8 +48,7 @@ class ModelServer:
         self.answer: Callable[[dict[str, Any]], Step] = lambda _: self.steps.pop(0) if self.steps else Refuse(500)
         self.requests: list[dict[str, Any]] = []
         self.stalled, self.closing = threading.Event(), threading.Event()
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self._http.daemon_threads = True
+        self._http = _Server(("127.0.0.1", 0), _handler(self))
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
 
     @property
@@ -62,6 +63,12 @@ class ModelServer:
         self.closing.set()
         self._http.shutdown()
         self._http.server_close()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+    """By default five: of more connections at once, some are reset while the machine is busy."""
 
 
 def _handler(server: ModelServer) -> type[BaseHTTPRequestHandler]:
@@ -163,6 +170,7 @@ class Responses:
 
     def whole(self, step: Step) -> dict[str, Any]:
         head = {"id": "r1", "object": "response", "created_at": 1, "model": "m", "status": "completed", "tools": []}
+        head["conversation"] = {"id": "conv_1"}
         return {**head, "output": self._output(step), "parallel_tool_calls": True, "tool_choice": "auto"}
 
     def _output(self, step: Step) -> list[dict[str, Any]]:
@@ -172,7 +180,8 @@ class Responses:
             message = {"type": "message", "id": "m1", "role": "assistant", "status": "completed", "content": [part]}
             items.append(message)
         if isinstance(step, Use):
-            items.append({"type": "function_call", "call_id": "call_1", "name": step.tool, "arguments": step.arguments})
+            call = {"type": "function_call", "call_id": "call_1", "name": step.tool, "arguments": step.arguments}
+            items.append(step.item or call)
         return items
 
     def events(self, step: Step) -> Iterator[Event]:

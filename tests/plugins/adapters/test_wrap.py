@@ -27,6 +27,11 @@ from tests.plugins.adapters.model_server import ModelServer, Refuse, Say, Use, s
 PROMPT = "Which fruit does Ana like in the morning?"
 TAG = "<relevant-memories>"
 DOORS = ("chat", "responses", "messages")
+IMAGES: dict[str, dict[str, Any]] = {
+    "chat": {"type": "image_url", "image_url": {"url": "data:image/png;base64,"}},
+    "responses": {"type": "input_image", "image_url": "data:image/png;base64,", "detail": "auto"},
+    "messages": {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": ""}},
+}
 
 
 @pytest.fixture
@@ -176,6 +181,16 @@ class TestRequests:
     ) -> None:
         messages = [{"role": "assistant", "content": "Ana likes mango."}]
         server.steps = [say("?")]
+        ask(memslot.wrap(make(door, server), host=host), door, messages)
+        assert sent(server) == messages
+        assert heard(host, ear) == []
+
+    def test_an_image_without_a_word_is_not_the_prompt_before_it(
+        self, door: str, server: ModelServer, host: Host, ear: Ear
+    ) -> None:
+        """What is recalled would stand in the history, and the answer would be kept as that of another question."""
+        messages = [user(PROMPT), {"role": "assistant", "content": "Mango."}, user([IMAGES[door]])]
+        server.steps = [say("A boat.")]
         ask(memslot.wrap(make(door, server), host=host), door, messages)
         assert sent(server) == messages
         assert heard(host, ear) == []
@@ -414,19 +429,80 @@ class TestOtherMethods:
         assert [end["messages"] for end in heard(host, ear)] == [[]]
 
     @pytest.mark.parametrize("stream", [False, True])
+    @pytest.mark.parametrize(
+        ("first", "then"),
+        [
+            ({}, {"previous_response_id": "r1"}),
+            ({"conversation": "conv_1"}, {"conversation": "conv_1"}),
+            ({"conversation": {"id": "conv_1"}}, {"conversation": {"id": "conv_1"}}),
+        ],
+        ids=["previous response", "conversation", "conversation as an object"],
+    )
     def test_results_of_tools_may_come_without_the_messages_before(
-        self, stream: bool, server: ModelServer, host: Host, ear: Ear
+        self, first: dict[str, Any], then: dict[str, Any], stream: bool, server: ModelServer, host: Host, ear: Ear
     ) -> None:
         client = memslot.wrap(make("responses", server), host=host)
         server.steps = [Use("look", text="Let me look."), say("Mango.")]
         results = [{"type": "function_call_output", "call_id": "call_1", "output": "It is green."}]
-        for messages, more in (([user(PROMPT)], {}), (results, {"previous_response_id": "r1"})):
+        for messages, more in (([user(PROMPT)], first), (results, then)):
             answer = ask(client, "responses", messages, stream=stream, **more)
             assert not stream or len(list(answer)) > 2
 
         assert sent(server) == results
         [end] = heard(host, ear)
         assert end["messages"] == said("Let me look.", "Mango.")
+
+    @pytest.mark.parametrize("stream", [False, True])
+    def test_what_anthropics_tool_runner_asks_is_one_run(
+        self, stream: bool, server: ModelServer, host: Host, ear: Ear
+    ) -> None:
+        """It has the vendor keep the conversation, and sends the results of tools alone."""
+
+        @anthropic.beta_tool
+        def look() -> str:
+            """Look at it."""
+            return "It is green."
+
+        client = memslot.wrap(make("messages", server), host=host).beta.messages
+        server.steps = [Use("look", text="Let me look."), say("Mango.")]
+        options: dict[str, Any] = {"model": "m", "max_tokens": 9, "tools": [look], "stream": stream}
+        for answer in client.tool_runner(messages=[user(PROMPT)], **options):
+            assert not stream or len(list(answer)) > 2
+
+        assert PRIVATE in json.dumps(sent(server, 0))
+        assert [block["type"] for block in sent(server, 1)[0]["content"]] == ["tool_result"]
+        assert len(sent(server, 1)) == 1
+        [end] = heard(host, ear)
+        assert end["messages"] == said("Let me look.", "Mango.")
+
+    def test_an_approval_is_a_part_of_the_turn(self, server: ModelServer, host: Host, ear: Ear) -> None:
+        asks = {"type": "mcp_approval_request", "id": "a1", "name": "look", "arguments": "{}", "server_label": "s"}
+        client = memslot.wrap(make("responses", server), host=host)
+        server.steps = [Use("look", item=asks), say("Mango.")]
+        ask(client, "responses", [user(PROMPT)])
+        yes = {"type": "mcp_approval_response", "approval_request_id": "a1", "approve": True}
+        ask(client, "responses", [yes], previous_response_id="r1")
+        [end] = heard(host, ear)
+        assert end["messages"] == said("Mango.")
+
+    def test_the_newest_turn_of_a_conversation_continues(self, server: ModelServer, host: Host, ear: Ear) -> None:
+        client = memslot.wrap(make("responses", server), host=host)
+        server.steps = [Use("look"), Use("look"), say("Mango.")]
+        for text in ("Given up.", PROMPT):
+            ask(client, "responses", [user(text)], conversation="conv_1")
+        results = [{"type": "function_call_output", "call_id": "call_1", "output": "It is green."}]
+        ask(client, "responses", results, conversation="conv_1")
+        client.close()
+        assert [end["messages"] for end in heard(host, ear)] == [said("Mango."), said(prompt="Given up.")]
+
+    def test_a_summary_is_made_of_what_was_said_alone(self, server: ModelServer, host: Host, ear: Ear) -> None:
+        client = memslot.wrap(make("messages", server), host=host)
+        server.steps = [say("A summary.")]
+        messages = [user("Hello."), {"role": "assistant", "content": "Hello!"}, user(PROMPT)]
+        compaction: Any = {"type": "summarize"}
+        client.beta.messages.create(model="m", max_tokens=9, messages=messages, compaction=compaction)
+        assert sent(server) == messages
+        assert heard(host, ear) == []
 
     def test_many_turns_that_wait_for_tools_end(self, server: ModelServer, host: Host, ear: Ear) -> None:
         client = memslot.wrap(make("chat", server), host=host)

@@ -42,7 +42,11 @@ def homes(tmp_path: Path) -> Homes:
     write(project / "memory" / "crane.md", f"{front}\nThe crane API is tested with recorded tides. Key: {SECRET}\n")
     user = "---\nname: prefers-tea\ndescription: 'Prefers tea'\nmetadata:\n  type: user\n---\nAna drinks green tea.\n"
     write(project / "memory" / "tea.md", user)
+    write(project / "memory" / "team" / "gate.md", "The gate opens at six.\n")
+    write(project / "memory" / "team" / "boat.md", user.replace("green tea", "on the boat"))
+    write(project / "memory" / ".cache" / "1.md", "hidden, and not imported\n")
     write(claude / "projects" / "-home-ana-empty" / "1.jsonl", "{}\n")
+    write(claude / "agent-memory" / "reviewer" / "MEMORY.md", "Reviews look at the tide tables first.\n")
     memories = codex / "memories"
     write(
         memories / "MEMORY.md", "# Task Group: harbour\n\nscope: cranes\n\n## Reusable knowledge\n\n- Use make tide.\n"
@@ -78,6 +82,9 @@ EXPECTED = {
         "memory/claude-code/home-ana-harbour/MEMORY.md": "how the crane API is tested",
         "memory/claude-code/home-ana-harbour/crane.md": "# crane-tests\n\nHow the crane API is tested\n\nThe crane API",
         "memory/claude-code/home-ana-harbour/tea/USER.md": "# prefers-tea\n\nPrefers tea\n\nAna drinks green tea.",
+        "memory/claude-code/home-ana-harbour/team/gate.md": "The gate opens at six.",
+        "memory/claude-code/home-ana-harbour/team/boat/USER.md": "Ana drinks on the boat.",
+        "memory/claude-code/agents/reviewer/MEMORY.md": "Reviews look at the tide tables first.",
     },
     "codex": {
         "memory/codex/MEMORY.md": "- Use make tide.",
@@ -276,6 +283,19 @@ def test_what_is_hostile_is_refused_and_the_rest_imported(
     assert "hostile" not in json.dumps(notes(workspace))
 
 
+def test_a_linked_folder_among_claudes_memories_is_refused(
+    memslot: Any, homes: Homes, workspace: Path, tmp_path: Path
+) -> None:
+    write(tmp_path / "outside" / "secret.md", "hostile\n")
+    home = homes["claude-code"]
+    for link in (home / "projects" / "-home-ana-harbour" / "memory" / "team" / "link", home / "agent-memory" / "link"):
+        link.symlink_to(tmp_path / "outside")
+    done = memslot("import", "claude-code", str(home), "--json")
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["counts"] == {"new": len(EXPECTED["claude-code"]), "refused": 2}
+    assert "hostile" not in json.dumps(notes(workspace))
+
+
 def test_a_link_in_our_own_folder_is_not_written_through(
     memslot: Any, homes: Homes, workspace: Path, tmp_path: Path
 ) -> None:
@@ -310,7 +330,7 @@ def _check_whole(workspace: Path, count: int) -> None:
     assert len(found) == count
     for text in found.values():
         first, body = text.split("\n\n", 1)
-        assert hashlib.sha256(body.strip().encode()).hexdigest() in first
+        assert f"sha256 {hashlib.sha256(body.strip().encode()).hexdigest()[:16]} -->" in first
     assert [path for path in workspace.rglob("*") if path.is_file() and path.suffix != ".md"] == []
 
 

@@ -364,6 +364,75 @@ class TestUndo:
         assert file.read_text(encoding="utf-8") == '# mine\nmodel = "x"'
 
 
+PACKAGES = {
+    "claude-code": (".claude/settings.json", '{"enabledPlugins": {"memslot@memslot": true}}'),
+    "codex": (".codex/config.toml", '[plugins."memslot@memslot"]\nenabled = true\n'),
+    "gemini": (".gemini/extensions/memslot/gemini-extension.json", '{"name": "memslot"}'),
+}
+"""How each program writes down that it has memslot as a plugin or an extension."""
+
+
+@pytest.mark.parametrize("client", PACKAGES)
+class TestPackages:
+    def test_a_client_that_has_the_package_is_left_alone(self, person: Person, client: str) -> None:
+        """With both, it would have each tool twice, and each prompt would recall twice."""
+        person.write(*PACKAGES[client])
+        before = person.tree()
+
+        done = person.connect(client, "--yes")
+
+        assert (done.exit_code, person.tree()) == (0, before)
+        assert "recall twice" in done.stdout
+        assert json.loads(person.connect(client, "--json").stdout)["clients"][0]["package"] is True
+
+    def test_a_package_that_is_turned_off_does_not_count(self, person: Person, client: str) -> None:
+        name, text = PACKAGES[client]
+        person.write(name, text.replace("true", "false").replace('"name"', '"was"'))
+
+        assert "is connected" in person.connect(client, "--yes").stdout
+        assert "no longer connected" in person.connect(client, "--undo", "--yes").stdout
+
+    def test_a_projects_files_are_for_others_too(self, person: Person, client: str) -> None:
+        person.write(*PACKAGES[client])
+
+        assert "is connected" in person.connect(client, "--project", "--yes").stdout
+
+    def test_check_starts_what_the_package_starts(self, world: World, client: str) -> None:
+        name, text = PACKAGES[client]
+        (world.folder / name).parent.mkdir(parents=True)
+        (world.folder / name).write_text(text, encoding="utf-8")
+        path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
+
+        alone = json.loads(world.run("connect", client, "--check", "--json", PATH=path).stdout)
+        world.run("mcp", "install", client)
+        twice = json.loads(world.run("connect", client, "--check", "--json", PATH=path).stdout)
+
+        checks = {each["check"]: each for each in alone["clients"][0]["checks"]}
+        assert (checks["server"]["ok"], checks["hooks"]["detail"]) == (True, "prompt answers"), checks
+        (check,) = twice["clients"][0]["checks"]
+        assert not check["ok"]
+        assert "recalls twice" in check["detail"]
+
+
+@pytest.mark.parametrize("is_cache", [True, False])
+def test_a_memslot_in_a_cache_says_that_it_may_be_gone_tomorrow(
+    person: Person, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_cache: bool
+) -> None:
+    """As `uvx` starts it. Environments have the marker themselves, wherever they are."""
+    environment = tmp_path / "uv" / "archive-v0" / "AbCd"
+    environment.mkdir(parents=True)
+    marked = tmp_path / "uv" if is_cache else environment
+    (marked / "CACHEDIR.TAG").write_text("Signature: 8a477f597d28d172789f06886806bc55\n", encoding="utf-8")
+    monkeypatch.setattr(sys, "prefix", str(environment))
+
+    done = person.connect("cursor", "--yes")
+    undone = person.connect("cursor", "--undo", "--yes")
+
+    assert (done.exit_code, undone.exit_code) == (0, 0)
+    assert (f"in a cache ({tmp_path / 'uv'})" in done.stderr) == is_cache
+    assert "Warning" not in undone.stderr
+
+
 def test_a_home_below_the_persons_is_written_in_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("MEMSLOT_HOME", "~/mine")

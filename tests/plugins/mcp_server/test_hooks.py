@@ -369,6 +369,15 @@ class TestCommands:
         assert "not a known" in said[0]
         assert "nothing was done" in said[0]
 
+    @pytest.mark.parametrize("words", [(), ("claude-code",), ("claude-code", "stop", "now"), ("--loud",), ("--agent",)])
+    def test_a_command_that_was_written_wrong_stops_no_agent(self, world: World, words: tuple[str, ...]) -> None:
+        """Exit code 2 would make Claude Code drop the prompt, or go on without end at a stop."""
+        command = [sys.executable, "-m", "memslot_mcp_server.hook_client", *words]
+        done = subprocess.run(command, env=world.env, input="{}", capture_output=True, text=True, timeout=60)
+
+        assert done.returncode == 1
+        assert "Usage:" in done.stderr
+
     def ended(self, world: World) -> list[dict[str, Any]]:
         return [json.loads(each) for each in (world.home / "ended.jsonl").read_text(encoding="utf-8").splitlines()]
 

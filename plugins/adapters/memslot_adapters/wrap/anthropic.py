@@ -6,7 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memslot_adapters.wrap.client import wrap_client
-from memslot_adapters.wrap.formats import Answer, Format, Prompt, fields_of, items_of, put_after, replaced, value_of
+from memslot_adapters.wrap.formats import (
+    Answer,
+    Format,
+    Prompt,
+    fields_of,
+    id_of,
+    items_of,
+    put_after,
+    replaced,
+    value_of,
+)
 
 _WAITING = ("tool_use", "pause_turn")
 """Stop reasons after which the same turn continues."""
@@ -18,10 +28,13 @@ class Messages:
     messages_key = "messages"
     takes_text = False
     text_types: tuple[str, ...] = ("text",)
-    previous_key = ""
+    summary_key = "compaction"
+
+    def previous(self, body: Mapping[str, Any]) -> str:
+        return str(value_of(body.get("thread"), "previous_message_id") or "")
 
     def read(self, answer: Any) -> Answer:
-        read = Answer(is_final=value_of(answer, "stop_reason") not in _WAITING)
+        read = Answer(is_final=value_of(answer, "stop_reason") not in _WAITING, ids=id_of(answer))
         for block in items_of(answer, "content"):
             if value_of(block, "type") == "text" and isinstance(text := value_of(block, "text"), str):
                 read.texts.append(text)
@@ -33,6 +46,8 @@ class Messages:
             answer.texts.append(str(value_of(delta, "text")))
         elif value_of(event, "type") == "message_delta" and value_of(delta, "stop_reason") in _WAITING:
             answer.is_final = False
+        elif value_of(event, "type") == "message_start":
+            answer.ids = id_of(value_of(event, "message"))
 
     def with_recall(
         self, body: Mapping[str, Any], messages: Sequence[Any], prompt: Prompt, text: str

@@ -25,8 +25,8 @@ class Answer:
 
     texts: list[str] = field(default_factory=list)
     is_final: bool = True
-    id: str = ""
-    """By which a later request may refer to it instead of repeating it."""
+    ids: set[str] = field(default_factory=set)
+    """By which a later request may refer to what was said instead of repeating it: the answer's, the conversation's."""
 
     @property
     def text(self) -> str:
@@ -41,8 +41,11 @@ class Format(Protocol):
     """Whether a string may replace a list with one message."""
     text_types: tuple[str, ...]
     """Types of the parts of a message that hold text."""
-    previous_key: str
-    """Where a request names the answer that it continues; empty if the vendor keeps none."""
+    summary_key: str
+    """What a request has that asks for a summary of the messages, not for a reply; empty if the vendor has none."""
+
+    def previous(self, body: Mapping[str, Any]) -> str:
+        """The id of the answer or conversation that a request continues; empty if it repeats what was said."""
 
     def read(self, answer: Any) -> Answer:
         """Return the content of a complete answer."""
@@ -54,6 +57,12 @@ class Format(Protocol):
         self, body: Mapping[str, Any], messages: Sequence[Any], prompt: Prompt, text: str
     ) -> dict[str, Any]:
         """The request's body with recalled text beside the prompt."""
+
+
+def id_of(thing: Any) -> set[str]:
+    """The id of an answer or a conversation, if it has one."""
+    found = thing if isinstance(thing, str) else value_of(thing, "id")
+    return {found} if found and isinstance(found, str) else set()
 
 
 def value_of(thing: Any, name: str) -> Any:
@@ -73,12 +82,14 @@ def fields_of(thing: Any) -> dict[str, Any]:
 
 
 def find_prompt(form: Format, messages: Sequence[Any]) -> Prompt | None:
-    """Return a request's prompt; None if it has no text from the user."""
+    """Return a request's prompt; None if the user sent no text, or something without text since."""
     texts = [_text(form, message) for message in messages]
     asked = [place for place, message in enumerate(messages) if value_of(message, "role") == "user" and texts[place]]
     if not asked:
         return None
     place = asked[-1]
+    if any(value_of(each, "role") == "user" and not _has_tool_result(each) for each in messages[place + 1 :]):
+        return None  # such as an image without a word
     digest = hashlib.sha256("\0".join(texts[: place + 1]).encode("utf-8", "surrogatepass")).digest()
     return Prompt(place, texts[place], digest, place == len(messages) - 1)
 
@@ -108,6 +119,11 @@ def put_after(message: Any, text: str, part_type: str) -> dict[str, Any]:
 def replaced(messages: Sequence[Any], place: int, message: Any) -> list[Any]:
     """Return the messages with one of them replaced."""
     return [*messages[:place], message, *messages[place + 1 :]]
+
+
+def _has_tool_result(message: Any) -> bool:
+    """Whether a message of the user's is what a tool gave: with Anthropic, such messages have this role, too."""
+    return any(value_of(part, "type") == "tool_result" for part in items_of(message, "content"))
 
 
 def _text(form: Format, message: Any) -> str:

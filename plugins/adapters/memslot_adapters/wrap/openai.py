@@ -6,9 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memslot_adapters.wrap.client import wrap_client
-from memslot_adapters.wrap.formats import Answer, Format, Prompt, items_of, put_after, replaced, value_of
+from memslot_adapters.wrap.formats import Answer, Format, Prompt, id_of, items_of, put_after, replaced, value_of
 
-_CALLS = ("function_call", "custom_tool_call", "computer_call", "local_shell_call", "shell_call", "apply_patch_call")
+_CALLS = (
+    "function_call",
+    "custom_tool_call",
+    "computer_call",
+    "local_shell_call",
+    "shell_call",
+    "apply_patch_call",
+    "mcp_approval_request",
+)
 """Output items that wait for the program to answer."""
 
 
@@ -18,7 +26,10 @@ class ChatCompletions:
     messages_key = "messages"
     takes_text = False
     text_types: tuple[str, ...] = ("text",)
-    previous_key = ""
+    summary_key = ""
+
+    def previous(self, body: Mapping[str, Any]) -> str:
+        return ""
 
     def read(self, answer: Any) -> Answer:
         read = Answer()
@@ -51,10 +62,13 @@ class Responses:
     messages_key = "input"
     takes_text = True
     text_types: tuple[str, ...] = ("input_text", "output_text")
-    previous_key = "previous_response_id"
+    summary_key = ""
+
+    def previous(self, body: Mapping[str, Any]) -> str:
+        return next(iter(id_of(body.get("previous_response_id")) or id_of(body.get("conversation"))), "")
 
     def read(self, answer: Any) -> Answer:
-        read = Answer(id=str(value_of(answer, "id") or ""))
+        read = Answer(ids=self._ids(answer))
         for item in items_of(answer, "output"):
             for part in items_of(item, "content") if value_of(item, "type") == "message" else ():
                 if value_of(part, "type") == "output_text" and isinstance(text := value_of(part, "text"), str):
@@ -70,7 +84,10 @@ class Responses:
         elif kind == "response.output_item.done" and value_of(value_of(event, "item"), "type") in _CALLS:
             answer.is_final = False
         elif kind == "response.created":
-            answer.id = str(value_of(value_of(event, "response"), "id") or "")
+            answer.ids = self._ids(value_of(event, "response"))
+
+    def _ids(self, answer: Any) -> set[str]:
+        return id_of(answer) | id_of(value_of(answer, "conversation"))
 
     def with_recall(
         self, body: Mapping[str, Any], messages: Sequence[Any], prompt: Prompt, text: str

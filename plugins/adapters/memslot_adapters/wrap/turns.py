@@ -27,7 +27,7 @@ class Turn:
     run: AgentRun
     turns: Turns
     said: list[str] = field(default_factory=list)
-    answer_id: str = ""
+    answer_ids: set[str] = field(default_factory=set)
     is_over: bool = False
 
     def end(self, answer: Answer | None) -> None:
@@ -38,7 +38,7 @@ class Turn:
         if answer is not None and answer.text.strip():
             self.said.append(answer.text)
         if answer is not None and not answer.is_final:
-            self.answer_id = answer.id
+            self.answer_ids = answer.ids
             self.turns.keep(self)
         elif answer is None:
             self.run.finish()
@@ -78,6 +78,8 @@ class Turns:
 
     def begin(self, form: Format, body: Mapping[str, Any]) -> Turn | None:
         """Return a turn for a request; None if it has no text from the user. The body is not changed."""
+        if form.summary_key and body.get(form.summary_key):
+            return None
         messages = messages_of(form, body)
         prompt = find_prompt(form, messages)
         if prompt is None:
@@ -100,13 +102,14 @@ class Turns:
 
     def _continue(self, form: Format, body: Mapping[str, Any]) -> Turn | None:
         """The next request of a turn whose messages the vendor keeps: it has the results of tools, and no prompt."""
-        previous = body.get(form.previous_key)
-        before = self._take(lambda turn: turn.answer_id == previous) if previous else None
+        previous = form.previous(body)
+        before = self._take(lambda turn: previous in turn.answer_ids) if previous else None
         return Turn(body, form, before.prompt, before.run, self, before.said) if before else None
 
     def _take(self, is_wanted: Callable[[Turn], bool]) -> Turn | None:
         with self._lock:
-            found = next(filter(is_wanted, self._waiting), None)
+            # The newest: an older turn of the same conversation was given up.
+            found = next(filter(is_wanted, reversed(self._waiting)), None)
             if found is not None:
                 self._waiting.remove(found)
             return found

@@ -1,13 +1,16 @@
-"""Claude Code's memories: `projects/<project>/memory/*.md` and the user's `CLAUDE.md` in `~/.claude`."""
+"""Claude Code's memories in `~/.claude`: those of projects and of sub-agents, and the user's `CLAUDE.md`.
+
+The first two are Markdown files in `projects/<project>/memory` and `agent-memory/<sub-agent>`, also in folders there.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from memslot_importers.memories.foreign import ForeignNote, entries, linked, markdown_in, read_note
+from memslot_importers.memories.foreign import ForeignNote, entries, linked, markdown_below, read_note
 
 PRIVATE = "USER.md"
 """The name of notes about the user: a memory of ours keeps it out of group chats."""
@@ -22,15 +25,24 @@ def claude_code_notes(home: Path) -> Iterator[ForeignNote]:
         yield read_note(home / "CLAUDE.md", f"claude-code/{PRIVATE}")
     for project in entries(home / "projects"):
         folder = project / "memory"
-        if folder.is_dir() and (project.is_symlink() or folder.is_symlink()):
+        if folder.is_dir() and project.is_symlink():
             yield linked(folder)
             continue
         slug = project.name.lstrip("-") or project.name
-        for file in markdown_in(folder):
-            yield _described(read_note(file, f"claude-code/{slug}/{file.name}"), slug)
+        yield from _notes(folder, f"claude-code/{slug}")
+    for agent in entries(home / "agent-memory"):
+        yield from _notes(agent, f"claude-code/agents/{agent.name}")
 
 
-def _described(note: ForeignNote, slug: str) -> ForeignNote:
+def _notes(folder: Path, ours: str) -> Iterator[ForeignNote]:
+    if folder.is_symlink():
+        yield linked(folder)
+        return
+    for file in markdown_below(folder):
+        yield _described(read_note(file, f"{ours}/{file.relative_to(folder).as_posix()}"))
+
+
+def _described(note: ForeignNote) -> ForeignNote:
     """A note with its front matter as a heading and a line; notes about the user are renamed to USER.md."""
     found = _FRONT_MATTER.match(note.text)
     if not found or note.refusal:
@@ -41,7 +53,7 @@ def _described(note: ForeignNote, slug: str) -> ForeignNote:
     if fields.get("description") and fields["description"] not in body:
         head.append(fields["description"])
     is_about_user = fields.get("type") == "user" and note.file.name not in ("MEMORY.md", PRIVATE)
-    name = f"claude-code/{slug}/{note.file.stem}/{PRIVATE}" if is_about_user else note.name
+    name = f"{PurePosixPath(note.name).with_suffix('')}/{PRIVATE}" if is_about_user else note.name
     return replace(note, name=name, text="\n\n".join([*head, body]).strip())
 
 

@@ -59,6 +59,17 @@ def markdown_in(folder: Path) -> Iterator[Path]:
     yield from (each for each in entries(folder) if each.name.lower().endswith(".md") and not each.is_dir())
 
 
+def markdown_below(folder: Path) -> Iterator[Path]:
+    """The Markdown files in a folder and the folders in it, links among them; what is hidden is left out."""
+    for each in entries(folder):
+        if each.name.startswith("."):
+            continue
+        if each.is_dir() and not each.is_symlink():
+            yield from markdown_below(each)
+        elif each.is_dir() or each.name.lower().endswith(".md"):
+            yield each
+
+
 def entries(folder: Path) -> list[Path]:
     """A folder's entries by name; none if it is missing, unreadable or a link."""
     if folder.is_symlink():

@@ -32,7 +32,7 @@ from memslot_importers.memories.foreign import ForeignNote
 from memslot_importers.memories.hermes import hermes_notes
 from memslot_importers.openclaw.copies import find_obstacle
 
-_ORIGIN = re.compile(r"<!-- Imported from .*; sha256 ([0-9a-f]{64}) -->\n\n?")
+_ORIGIN = re.compile(r"<!-- Imported from .*; sha256 ([0-9a-f]{16}) -->\n\n?")
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def _import(note: ForeignNote, origin: str, title: str, root: Path, path: str, d
     if not plain:
         return ImportedNote(origin, path, "empty")
     text, secrets = redact(plain), len(find_secrets(plain))
-    digest = hashlib.sha256(text.encode()).hexdigest()
+    digest = _digest(text)
     data = f"<!-- Imported from {title}: {origin}, {note.changed}; sha256 {digest} -->\n\n{text}\n"
     file = root / path
     try:
@@ -176,4 +176,9 @@ def _state(file: Path, digest: str) -> str:
     if origin[1] == digest:
         return "same"
     body = there[origin.end() :].strip()
-    return "updated" if hashlib.sha256(body.encode()).hexdigest() == origin[1] else "conflict"
+    return "updated" if _digest(body) == origin[1] else "conflict"
+
+
+def _digest(text: str) -> str:
+    """Tells whether a note was edited. Short, because it is recalled with the note."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

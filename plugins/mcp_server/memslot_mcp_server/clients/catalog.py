@@ -62,6 +62,16 @@ class PluginPlace:
 
 
 @dataclass(frozen=True)
+class PackagePlace:
+    """Where it stands that a client has memslot as a package in its own format, with a server and hooks in it."""
+
+    find_file: Finder
+    path: tuple[str, ...]
+    value: Any = True
+    syntax: Syntax = "json"
+
+
+@dataclass(frozen=True)
 class Client:
     """A program that starts MCP servers and may call hooks."""
 
@@ -72,6 +82,7 @@ class Client:
     server: ServerPlace
     hooks: HookPlace | None = None
     plugin: PluginPlace | None = None
+    package: PackagePlace | None = None
     program: str | None = None
     """Its command, if it has one."""
     can_list: bool = False
@@ -166,6 +177,7 @@ CLIENTS = {
                 project_is_shared=False,
                 off_switch=(("disableAllHooks",), True),
             ),
+            package=PackagePlace(lambda env: _claude(env) / "settings.json", ("enabledPlugins", "memslot@memslot")),
             program="claude",
             can_list=True,
         ),
@@ -189,6 +201,9 @@ CLIENTS = {
                 # It clamps the last one to three seconds, and warns of more.
                 {**_EVENTS, "SessionEnd": ("session-end", 3)},
             ),
+            package=PackagePlace(
+                lambda env: _codex(env) / "config.toml", ("plugins", "memslot@memslot", "enabled"), syntax="toml"
+            ),
             program="codex",
             can_list=True,
             then="Start {name} and trust the hooks when it asks for a review; until then they do not run.",
@@ -204,6 +219,9 @@ CLIENTS = {
                 _GEMINI_EVENTS,
                 milliseconds=True,
                 off_switch=(("hooksConfig", "enabled"), False),
+            ),
+            package=PackagePlace(
+                lambda env: _gemini(env) / "extensions" / "memslot" / "gemini-extension.json", ("name",), "memslot"
             ),
             program="gemini",
             can_list=True,

@@ -19,7 +19,7 @@ from memslot import MemslotError, one_line
 
 from memslot_mcp_server.clients.catalog import Client, Env, HookPlace
 from memslot_mcp_server.clients.config_edit import read_config
-from memslot_mcp_server.clients.connection import ConfigFile, files_of
+from memslot_mcp_server.clients.connection import ConfigFile, files_of, has_package
 from memslot_mcp_server.clients.draft import Draft
 from memslot_mcp_server.clients.server_entry import SERVER, Program, find_entry, program_of
 from memslot_mcp_server.hooks.opencode import plugin_program
@@ -29,7 +29,7 @@ SECONDS = 60.0
 """How long a program may take to answer."""
 _NO_ANSWER = f"no answer within {SECONDS:g} seconds"
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-_OWN_LINE = re.compile(rf"\W*{SERVER}(?=[\s:])")
+_OWN_LINE = re.compile(rf"\W*(?:plugin:{SERVER}:)?{SERVER}(?=[\s:])")
 """How the line of our server begins, after marks and bullets; another may be named memslot-team."""
 _INITIALIZE = {
     "protocolVersion": "2025-06-18",
@@ -71,6 +71,12 @@ def check_client(client: Client, env: Env) -> list[Check]:
                 hooks = [FoundHook("prompt", command_line(caller, client.id, "prompt"), (), True)]
     except MemslotError as error:
         return [Check("config", False, str(error))]
+    if has_package(client, env):
+        if program is not None or hooks:
+            what = "it has memslot twice, as a package and in its config, so each prompt recalls twice"
+            return [Check("config", False, f"{what}; run: memslot connect {client.id} --undo")]
+        program = Program("memslot", ("mcp",))
+        hooks = [FoundHook(name, f"memslot-hook {client.id} {name}", (), True) for name in expected]
     connect = f"run: memslot connect {client.id}"
     found = [_try_server(program, env) if program else Check("server", False, f"not in its config; {connect}")]
     if expected:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from memslot import MemslotError
 
 from memslot_mcp_server.clients.catalog import Client, Env, HookPlace, ServerPlace, Syntax
-from memslot_mcp_server.clients.config_edit import change_file, preview, restore_file
+from memslot_mcp_server.clients.config_edit import change_file, preview, read_config, restore_file
 from memslot_mcp_server.clients.draft import Change, Draft
 from memslot_mcp_server.clients.edit_record import EditRecord
 from memslot_mcp_server.clients.server_entry import (
@@ -152,6 +152,17 @@ def files_of(
     return list(found.values())
 
 
+def has_package(client: Client, env: Env = os.environ) -> bool:
+    """Whether the client has memslot as a plugin or an extension; with entries as well, each prompt recalls twice."""
+    if client.package is None:
+        return False
+    try:
+        draft = read_config(client.package.find_file(env), client.package.syntax)
+    except MemslotError:
+        return False
+    return bool(draft.get(*client.package.path) == client.package.value)
+
+
 @dataclass
 class Plan:
     """The changes for one client: to all its files or, if one of them cannot be used, to none."""
@@ -161,6 +172,8 @@ class Plan:
     files: list[tuple[ConfigFile, list[Change]]] = field(default_factory=list)
     error: str | None = None
     is_done: bool = False
+    has_package: bool = False
+    """Whether there is nothing to do because the client has memslot as a package."""
 
     @property
     def has_changes(self) -> bool:
@@ -190,6 +203,7 @@ class Plan:
                 for config, changes in self.files
             ],
             "written": self.is_done,
+            "package": self.has_package,
             "error": self.error,
         }
 
@@ -197,6 +211,9 @@ class Plan:
 def make_plan(client: Client, configs: Sequence[ConfigFile], *, undo: bool) -> Plan:
     """Determine what would change in the files, without writing."""
     plan = Plan(client, undo)
+    if not undo and has_package(client) and not any(config.in_project for config in configs):
+        plan.has_package = True
+        return plan
     for config in configs:
         try:
             plan.files.append((config, config.removals() if undo else config.changes()))

@@ -13,7 +13,7 @@ import click
 from memslot import MemslotError, PluginContext, print_json, say_done
 
 from memslot_mcp_server.clients.catalog import CLIENTS, Client
-from memslot_mcp_server.commands.install import named_agent, open_record
+from memslot_mcp_server.commands.install import named_agent, open_record, warn_of_cache
 
 if TYPE_CHECKING:  # imported where they are used: every hook and server loads this module
     from memslot_mcp_server.clients.connection import ConfigFile, Plan
@@ -93,6 +93,8 @@ def make_connect_command(ctx: PluginContext) -> click.Command:
             _print_files([config for client in chosen for config in _files(client, project, agent)], as_json)
             return
         plans = [make_plan(client, _files(client, project, agent), undo=undo) for client in chosen]
+        if not undo:
+            warn_of_cache()
         if as_json:
             if yes:
                 _carry_out(plans, ctx)
@@ -170,6 +172,8 @@ def _tell(plans: Sequence[Plan]) -> None:
         if plan.error is not None:
             hint = "" if undo else f"; to add it by hand, see: memslot connect {plan.client.id} --print"
             click.echo(click.style("Error: ", fg="red", bold=True) + f"{plan.error}{hint}", err=True)
+        elif plan.has_package:
+            say_done(f"{name} has memslot as a plugin or an extension; with both, each prompt would recall twice")
         elif plan.is_done:
             say_done(f"{name} is {'no longer connected' if undo else 'connected'}")
             if not undo:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from memslot import MemslotError, PluginContext, say_done
+from memslot import MemslotError, PluginContext, say_done, say_warning
 
 from memslot_mcp_server.clients.catalog import CLIENTS, Client
 
@@ -74,6 +75,17 @@ def open_record(ctx: PluginContext) -> EditRecord:
         raise click.ClickException(f"nothing was written, since {why}") from None
 
 
+def warn_of_cache() -> None:
+    """Say so if this memslot is not there to stay, as with `uvx`: what is written starts it by its full path."""
+    # A marker that programs put into folders that may be deleted: https://bford.info/cachedir
+    cache = next((each for each in Path(sys.prefix).parents if (each / "CACHEDIR.TAG").is_file()), None)
+    if cache is not None:
+        say_warning(
+            f"this memslot is in a cache ({cache}); once that is cleared, no agent can start it. Install it, such as "
+            'with `uv tool install "memslot[mcp]"`, and connect again'
+        )
+
+
 def named_agent(click_ctx: click.Context) -> str | None:
     """The agent named on the command line."""
     agent = click_ctx.find_root().params.get("agent")
@@ -100,6 +112,7 @@ def _install(
         click.echo(f"{config.file}:", err=True)
         click.echo(config.snippet(), nl=False)
         return
+    warn_of_cache()
     try:
         with open_record(ctx) as record:
             is_new = config.connect(record)
