@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 from urllib.parse import urlencode, urljoin, urlsplit
 
 import pytest
+from memslot import Places, SessionStore
 from memslot_inspector.app import READS
 
 from tests.inspected_home import KEY, TOKEN, WAIT
@@ -228,6 +229,31 @@ def test_a_transcript_shows_what_was_recalled_and_captured(browser: Browser) -> 
 def test_the_audit_links_to_the_place(browser: Browser) -> None:
     page = browser.get("/audit").text
     assert "duplicate" in page
+def test_a_transcript_is_named_by_its_first_prompt(browser: Browser) -> None:
+    page = browser.get("/sessions/transcript?id=harbour-1").text
+    assert "<h1>What do I drink in the morning? I prefer tea over coffee.</h1>" in page
+    assert "<code>harbour-1</code>" in page
+    assert "2 messages" in page
+
+
+def test_every_message_of_a_long_conversation_can_be_reached_from_the_last(browser: Browser) -> None:
+    home = browser.server.home
+    store = SessionStore.of_agent(Places.from_env(environment(home)), "main", browser.server.workspace)
+    store.begin("long")
+    store.append("long", [{"role": "user", "content": f"Message {number} of the long talk."} for number in range(1001)])
+    address: str | None = "/sessions/transcript?id=long"
+    seen: list[set[int]] = []
+    while address is not None:
+        page = browser.get(address).text
+        seen.append({int(number) for number in re.findall(r'class="said"[^>]*>Message (\d+) of', page)})
+        earlier = re.search(r'href="([^"]+)"[^>]*>Earlier messages', page)
+        address = unescape(earlier[1]) if earlier else None
+    assert 1000 in seen[0], "the last page comes first"
+    assert set().union(*seen) == set(range(1001))
+    assert "Later messages" in page
+    store.delete("long")
+
+
     assert "path=memory%2Fchecks.md&amp;line=" in page
 
 
