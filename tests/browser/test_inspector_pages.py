@@ -60,6 +60,30 @@ def test_pages_fit_a_phone(chromium: Browser, server: Server, signed_in: Any) ->
     assert tab.faults == []
 
 
+def test_names_on_the_map_neither_overlap_nor_leave_it_on_a_phone(
+    chromium: Browser, server: Server, signed_in: Any
+) -> None:
+    context = patient(chromium.new_context(viewport={"width": 360, "height": 740}, storage_state=signed_in))
+    tab = open_tab(context, server, server.address)
+    boxes = tab.go("/pictures").evaluate(
+        """() => {
+            const map = document.querySelector(".map").getBoundingClientRect();
+            return [...document.querySelectorAll(".regions text")].map((each) => {
+                const box = each.getBoundingClientRect();
+                return [box.left - map.left, box.top - map.top, box.right - map.left, box.bottom - map.top, map.width];
+            });
+        }"""
+    )
+    assert boxes
+    for left, top, right, bottom, width in boxes:
+        assert left >= 0
+        assert right <= width
+        beside = [each for each in boxes if each[2] <= left or right <= each[0]]
+        above = [each for each in boxes if each[3] <= top + 4 or bottom - 4 <= each[1]]
+        assert len([each for each in boxes if each not in beside and each not in above]) == 1, "a name covers another"
+    context.close()
+
+
 TYPE = """async ([field, text, pause]) => {
     for (const sign of text) {
         field.value += sign;
