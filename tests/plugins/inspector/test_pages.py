@@ -14,7 +14,7 @@ import pytest
 from memslot import Places, SessionStore
 from memslot_inspector.app import READS
 
-from tests.inspected_home import KEY, TOKEN, WAIT
+from tests.inspected_home import KEY, TOKEN, WAIT, environment
 from tests.plugins.inspector.conftest import Browser
 
 MOST_PAGES = 400
@@ -226,9 +226,6 @@ def test_a_transcript_shows_what_was_recalled_and_captured(browser: Browser) -> 
     assert "<b>Noted.</b>" in page
 
 
-def test_the_audit_links_to_the_place(browser: Browser) -> None:
-    page = browser.get("/audit").text
-    assert "duplicate" in page
 def test_a_transcript_is_named_by_its_first_prompt(browser: Browser) -> None:
     page = browser.get("/sessions/transcript?id=harbour-1").text
     assert "<h1>What do I drink in the morning? I prefer tea over coffee.</h1>" in page
@@ -254,7 +251,29 @@ def test_every_message_of_a_long_conversation_can_be_reached_from_the_last(brows
     store.delete("long")
 
 
+def test_the_audit_links_to_the_place(browser: Browser) -> None:
+    page = browser.get("/audit").text
+    assert "duplicate" in page
     assert "path=memory%2Fchecks.md&amp;line=" in page
+
+
+def test_the_audit_links_to_every_place_of_a_finding_and_names_memories_without_one(browser: Browser) -> None:
+    passage = "The lock keeper wants to be called by radio at least one hour before a tow arrives at the outer gate."
+    notes = [browser.server.workspace / "memory" / f"copy-{number}.md" for number in range(9)]
+    for note in notes:
+        note.write_text(f"# Copy\n\n{passage}\n", encoding="utf-8")
+    page = browser.get("/audit").text
+    for note in notes:
+        assert f"path=memory%2F{note.name}&amp;line=" in page
+        note.unlink()
+    assert "<summary>3 more</summary>" in page
+    assert "Without an audit: memory-lancedb." in page
+
+
+def test_headings_of_a_note_follow_the_heading_of_its_page(browser: Browser) -> None:
+    page = browser.get("/browse/item?memory=memory-core&path=MEMORY.md").text
+    assert "<h2>Long-lived notes</h2>" in page
+    assert "<h3>Me</h3>" in page
 
 
 def test_pictures_draw_growth_and_a_map_with_texts(browser: Browser) -> None:

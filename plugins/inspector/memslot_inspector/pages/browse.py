@@ -18,7 +18,7 @@ from memslot import (
 )
 
 from memslot_inspector.markup import NOTHING, Child, Markup, h, join
-from memslot_inspector.pages.layout import ago, badge, bar, empty, size, tabs
+from memslot_inspector.pages.layout import ago, badge, bar, empty, no_memory, size, tabs
 from memslot_inspector.visit import Page, Redirect, Visit, address, item_address
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ _TITLE_CHARS = 240
 
 
 def show(visit: Visit) -> Page:
+    if not len(visit.host.memories):
+        return Page("Browse", no_memory(visit.host))
     memory_id, memory = visit.memory()
     parts: list[Child] = [memory_tabs(visit.host, "/browse", memory_id)]
     if isinstance(memory, CanRemember):

@@ -127,6 +127,13 @@ def notice(text: str, *, level: str = "info", action: str | None = None) -> Mark
 
 
 def badge(text: str, kind: str = "") -> Markup:
+def no_memory(host: Host) -> Markup:
+    """Why there is nothing to show, and where to change that."""
+    why = host.memory_problem or "there is none in the slot"
+    link = h("a", "Choose one in the settings", href="/settings")
+    return h("p", f"No memory is in use: {why}. ", link, class_="notice bad", role="alert")
+
+
     return h("span", text, class_=f"badge {kind}".strip())
 
 

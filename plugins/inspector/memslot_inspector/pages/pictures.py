@@ -11,7 +11,7 @@ from memslot_inspector import hit_count
 from memslot_inspector.markup import Child, Markup, h, join
 from memslot_inspector.pages.browse import memory_tabs
 from memslot_inspector.pages.growth import growth
-from memslot_inspector.pages.layout import empty
+from memslot_inspector.pages.layout import empty, no_memory
 from memslot_inspector.pages.memory_map import memory_map
 from memslot_inspector.visit import Page, Visit, address, item_address
 
@@ -19,6 +19,8 @@ MOST_ITEMS = 20_000
 
 
 def show(visit: Visit) -> Page:
+    if not len(visit.host.memories):
+        return Page("Pictures", no_memory(visit.host))
     memory_id, memory = visit.memory()
     items = list(list_all(memory, most=MOST_ITEMS, session=visit.session)) if isinstance(memory, CanList) else []
     parts: list[Child] = [

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memslot_inspector.markup import NOTHING, Child, Markup, h, join
-from memslot_inspector.pages.layout import badge, bar, empty, notice, short_path
+from memslot_inspector.pages.layout import badge, bar, empty, no_memory, notice, short_path
 from memslot_inspector.visit import Page, Visit, address, item_address
 
 if TYPE_CHECKING:
@@ -21,8 +21,11 @@ _WORD = re.compile(r"\w{4,}|[^\W\x00-\u02ff]+")
 
 def show(visit: Visit) -> Page:
     query, only = visit.get("q").strip(), visit.get("in")
-    results = _results(visit, query, only) if query else _welcome(visit.host)
-    part = h("div", results, id="results", class_="stack", aria_live="polite")
+    if not len(visit.host.memories):
+        results = no_memory(visit.host)
+    else:
+        results = _results(visit, query, only) if query else _welcome(visit.host)
+    part = h("div", results, id="results", class_="stack")
     return Page("Search", join([_form(visit.host, query, only), part]), part)
 
 
@@ -58,9 +61,7 @@ def _welcome(host: Host) -> Markup:
         counts = [h("li", h("strong", f"{number:,}"), f" {_spaced(name)}") for name, number in status.counts.items()]
         problems = [notice(each, level="bad") for each in status.problems]
         link = h("a", memory_id, href=address("/browse", memory=memory_id))
-        cards.append(h("article", h("h2", link), h("ul", counts, class_="counts"), problems, class_="card"))
-    if not cards:
-        return notice(host.memory_problem or "There is no memory in the slot.", level="bad")
+        cards.append(h("article", h("h2", link), shown, rest, problems, class_="card stack"))
     hint = h("p", "Type a question or a few words. Results come as you type.", class_="quiet")
     return join([hint, h("div", cards, class_="grid")])
 
