@@ -128,6 +128,19 @@ def test_results_come_as_you_type_and_requests_do_not_pile_up(tab: Tab) -> None:
     assert most <= 2, "requests piled up"
 
 
+def test_a_screen_reader_is_told_how_many_results_there_are_and_does_not_read_out_all(tab: Tab) -> None:
+    page = tab.go("/")
+    told = page.locator("[aria-live]")
+    expect(told).to_have_count(1)
+    page.get_by_label("Search the memory").fill("tea over coffee")
+    expect(told).to_contain_text(re.compile(r"^\d+ results?"))
+    expect(told).not_to_contain_text("tea over coffee")
+    page = tab.go("/agent")
+    page.get_by_label("Prompt").fill("tea or coffee?")
+    page.get_by_role("button", name="Show").click()
+    expect(page.locator("[aria-live]")).to_contain_text("tokens in all")
+
+
 def test_an_answer_that_comes_late_does_not_replace_a_newer_one(tab: Tab) -> None:
     page = tab.go("/")
     field = page.get_by_label("Search the memory")

@@ -90,6 +90,9 @@ def test_search_shows_where_why_and_what_was_dropped(browser: Browser) -> None:
         assert part in page
     assert "considered and dropped" in page
     assert "hybrid · universal" in page
+    details = browser.get("/?q=PostgreSQL berth plan&in=memory-lancedb").text
+    assert "<dt>found by</dt>" in details
+    assert "<dt>score</dt>" not in details, "a number of its own beside the score that is shown"
 
 
 def test_search_of_a_stack_can_be_limited_to_one_memory(browser: Browser) -> None:

@@ -74,6 +74,7 @@ def page_html(page: Page, host: Host, path: str, notice: str, problem: str | Non
                 h("p", said, class_="notice good", role="status") if said else NOTHING,
                 h("p", problem, class_="notice bad", role="alert") if problem else NOTHING,
                 page.body,
+                h("p", id="said", class_="unseen", aria_live="polite"),
                 id="content",
                 tabindex="-1",
             ),
@@ -126,7 +127,6 @@ def notice(text: str, *, level: str = "info", action: str | None = None) -> Mark
     return h("p", text, done, class_=f"notice {level}", role="status")
 
 
-def badge(text: str, kind: str = "") -> Markup:
 def no_memory(host: Host) -> Markup:
     """Why there is nothing to show, and where to change that."""
     why = host.memory_problem or "there is none in the slot"
@@ -134,6 +134,7 @@ def no_memory(host: Host) -> Markup:
     return h("p", f"No memory is in use: {why}. ", link, class_="notice bad", role="alert")
 
 
+def badge(text: str, kind: str = "") -> Markup:
     return h("span", text, class_=f"badge {kind}".strip())
 
 
