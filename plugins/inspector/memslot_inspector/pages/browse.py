@@ -115,7 +115,7 @@ def _table(memory_id: str, items: Sequence[MemoryItem], can_forget: bool) -> Mar
     if can_forget:
         hidden = h("input", type="hidden", name="memory", value=memory_id)
         button = h("button", "Forget the chosen…", type="submit", class_="danger")
-        table = h("form", hidden, table, h("p", button), action="/browse/forget")
+        table = h("form", hidden, table, h("p", button, class_="danger-row"), action="/browse/forget")
     return h("section", h("h2", "Memories"), table)
 
 

@@ -138,7 +138,7 @@ def _editor(visit: Visit, memory_id: str, path: str, seen: str, text: str | None
                 class_="source",
             ),
         ),
-        h("p", "Lines that you do not touch keep their bytes, redacted secrets included.", class_="quiet"),
+        h("p", "Lines that you do not edit stay as they are, redacted secrets included.", class_="quiet"),
         h(
             "div",
             h("a", "Keep what is there" if is_late else "Cancel", href=back, class_="button"),

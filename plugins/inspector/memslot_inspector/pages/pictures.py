@@ -35,8 +35,8 @@ def show(visit: Visit) -> Page:
 def _found(visit: Visit, memory_id: str, items: Sequence[MemoryItem]) -> Markup:
     head = h("h2", "Found often and never")
     if not visit.host_setting("countHits"):
-        link = h("a", "Turn the count on", href=address("/settings/plugin", id=visit.ctx.plugin_id))
-        text = "Nothing is counted. If you turn it on, what agents' tools return is counted in a file on this machine. "
+        link = h("a", "Turn it on", href=address("/settings/plugin", id=visit.ctx.plugin_id))
+        text = "Nothing is counted. When on, what agents' tools return is counted in a file on this machine. "
         return h("section", head, h("p", text, link, class_="empty"))
     known = {item.path: item.title for item in items}
     counts = Counter(
