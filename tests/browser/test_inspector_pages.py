@@ -141,6 +141,17 @@ def test_a_screen_reader_is_told_how_many_results_there_are_and_does_not_read_ou
     expect(page.locator("[aria-live]")).to_contain_text("tokens in all")
 
 
+def test_a_list_is_filtered_as_you_type(tab: Tab) -> None:
+    page = tab.go("/browse?memory=memory-lancedb")
+    rows = page.locator("tbody tr")
+    expect(rows).to_have_count(10)
+    page.get_by_label("Filter the list").fill("preference")
+    expect(rows).to_have_count(2)
+    expect(page).to_have_url(re.compile("find=preference"))
+    page.get_by_label("Filter the list").fill("")
+    expect(rows).to_have_count(10)
+
+
 def test_an_answer_that_comes_late_does_not_replace_a_newer_one(tab: Tab) -> None:
     page = tab.go("/")
     field = page.get_by_label("Search the memory")

@@ -13,6 +13,7 @@ from urllib.parse import urlencode, urljoin, urlsplit
 import pytest
 from memslot import Places, SessionStore
 from memslot_inspector.app import READS
+from memslot_inspector.pages.browse import PAGE_SIZE
 
 from tests.inspected_home import KEY, TOKEN, WAIT, environment
 from tests.plugins.inspector.conftest import Browser
@@ -172,6 +173,37 @@ def test_browsing_has_notes_a_time_line_and_a_table(browser: Browser) -> None:
     table = read(browser.get("/browse?memory=memory-lancedb").text).text
     for word in ("category", "importance", "origin", "age", "preference", "harbour-1"):
         assert word in table
+
+
+def test_a_list_is_filtered_by_name_and_category(browser: Browser) -> None:
+    notes = read(browser.get("/browse?find=PROJ").text)
+    assert [link for link in notes.links if "/browse/item" in link] == [
+        "/browse/item?memory=memory-core&path=memory%2Fprojects.md"
+    ]
+    decisions = read(browser.get("/browse?memory=memory-lancedb&find=decision").text)
+    assert "We decided to use PostgreSQL" in decisions.text
+    assert "I prefer tea over coffee." not in decisions.text
+    part = browser.get("/browse?find=nothing-of-that-name", **{"X-Memslot-Part": "tab-1"}).text
+    assert part.startswith('<div id="items"')
+    assert "0 matches" in part
+
+
+@pytest.fixture
+def many_notes(browser: Browser) -> Iterator[None]:
+    files = [browser.server.workspace / "memory" / "many" / f"note-{number}.md" for number in range(PAGE_SIZE)]
+    files[0].parent.mkdir()
+    for file in files:
+        file.write_text("A note.\n", encoding="utf-8")
+    yield
+    for file in files:
+        file.unlink()
+
+
+@pytest.mark.usefixtures("many_notes")
+def test_the_first_page_of_many_notes_has_the_time_line(browser: Browser) -> None:
+    page = browser.get("/browse").text
+    assert ">More</a>" in page
+    assert page.count('class="day"') == 30
 
 
 def test_a_note_is_rendered_and_shown_as_source_at_a_line(browser: Browser) -> None:
