@@ -60,6 +60,30 @@ def test_pages_fit_a_phone(chromium: Browser, server: Server, signed_in: Any) ->
     assert tab.faults == []
 
 
+def test_names_on_the_map_neither_overlap_nor_leave_it_on_a_phone(
+    chromium: Browser, server: Server, signed_in: Any
+) -> None:
+    context = patient(chromium.new_context(viewport={"width": 360, "height": 740}, storage_state=signed_in))
+    tab = open_tab(context, server, server.address)
+    boxes = tab.go("/pictures").evaluate(
+        """() => {
+            const map = document.querySelector(".map").getBoundingClientRect();
+            return [...document.querySelectorAll(".regions text")].map((each) => {
+                const box = each.getBoundingClientRect();
+                return [box.left - map.left, box.top - map.top, box.right - map.left, box.bottom - map.top, map.width];
+            });
+        }"""
+    )
+    assert boxes
+    for left, top, right, bottom, width in boxes:
+        assert left >= 0
+        assert right <= width
+        beside = [each for each in boxes if each[2] <= left or right <= each[0]]
+        above = [each for each in boxes if each[3] <= top + 4 or bottom - 4 <= each[1]]
+        assert len([each for each in boxes if each not in beside and each not in above]) == 1, "a name covers another"
+    context.close()
+
+
 TYPE = """async ([field, text, pause]) => {
     for (const sign of text) {
         field.value += sign;
@@ -102,6 +126,30 @@ def test_results_come_as_you_type_and_requests_do_not_pile_up(tab: Tab) -> None:
     expect(page.locator("#results")).not_to_have_attribute("aria-busy", "true")
     assert len(asked) > 1, "results come while a user types slowly"
     assert most <= 2, "requests piled up"
+
+
+def test_a_screen_reader_is_told_how_many_results_there_are_and_does_not_read_out_all(tab: Tab) -> None:
+    page = tab.go("/")
+    told = page.locator("[aria-live]")
+    expect(told).to_have_count(1)
+    page.get_by_label("Search the memory").fill("tea over coffee")
+    expect(told).to_contain_text(re.compile(r"^\d+ results?"))
+    expect(told).not_to_contain_text("tea over coffee")
+    page = tab.go("/agent")
+    page.get_by_label("Prompt").fill("tea or coffee?")
+    page.get_by_role("button", name="Show").click()
+    expect(page.locator("[aria-live]")).to_contain_text("tokens in all")
+
+
+def test_a_list_is_filtered_as_you_type(tab: Tab) -> None:
+    page = tab.go("/browse?memory=memory-lancedb")
+    rows = page.locator("tbody tr")
+    expect(rows).to_have_count(10)
+    page.get_by_label("Filter the list").fill("preference")
+    expect(rows).to_have_count(2)
+    expect(page).to_have_url(re.compile("find=preference"))
+    page.get_by_label("Filter the list").fill("")
+    expect(rows).to_have_count(10)
 
 
 def test_an_answer_that_comes_late_does_not_replace_a_newer_one(tab: Tab) -> None:

@@ -25,6 +25,9 @@ def test_a_note_is_edited(tab: Tab) -> None:
     expect(page.get_by_role("status")).to_contain_text("Saved.")
     expect(page.locator(".prose")).to_contain_text("cocoa over tea")
     tab.picture("edited")
+    page.reload()
+    expect(page.locator(".prose")).to_contain_text("cocoa over tea")
+    expect(page.get_by_role("status")).to_have_count(0)  # it is not saved again
     written = (tab.server.workspace / "MEMORY.md").read_text()
     assert written == NOTES["MEMORY.md"].replace("tea over coffee", "cocoa over tea")
 

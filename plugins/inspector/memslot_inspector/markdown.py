@@ -36,7 +36,7 @@ def _renderer() -> MarkdownIt:
     made.validateLink = _is_web  # type: ignore[method-assign]
     made.add_render_rule("image", _image)
     made.add_render_rule("link_open", _link)
-    for name in ("heading_open", "heading_close"):  # the page has its own h1 and h2
+    for name in ("heading_open", "heading_close"):  # the page has its own h1
         made.add_render_rule(name, _heading)
     for name in ("th_open", "td_open"):
         made.add_render_rule(name, _cell)
@@ -58,7 +58,7 @@ def _link(renderer: RendererProtocol, tokens: Sequence[Token], index: int, optio
 
 
 def _heading(renderer: RendererProtocol, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    level = min(6, int(tokens[index].tag[1:]) + 2)
+    level = min(6, int(tokens[index].tag[1:]) + 1)
     return f"<h{level}>" if tokens[index].nesting > 0 else f"</h{level}>"
 
 

@@ -36,17 +36,23 @@ def project(vectors: Sequence[Sequence[float]]) -> list[tuple[float, float]]:
 def name_regions(
     places: Sequence[tuple[float, float]], texts: Sequence[str], most: int = 7
 ) -> list[tuple[float, float, str]]:
-    """Parts of a map, the largest first, each with its middle and the words that its texts have and others have not."""
+    """Parts of a map, the largest first, each with its middle and words that are common there and rare elsewhere.
+
+    No word is in two names.
+    """
     import numpy
 
     found = [_words(text) for text in texts]
     everywhere = Counter(stem for words in found for stem in words)
     points = numpy.asarray(places, dtype=numpy.float64)
     named = []
+    used: set[str] = set()
     for members in _regions(points, most):
         here = Counter(stem for member in members for stem in found[member])
-        common = [(stem, count) for stem, count in here.items() if count >= max(2, len(members) / 8)]
+        least = max(2, len(members) / 8)
+        common = [(stem, count) for stem, count in here.items() if count >= least and stem not in used]
         typical = sorted((-count * count / everywhere[stem], stem) for stem, count in common)[:2]
+        used.update(stem for _, stem in typical)
         words = [next(found[member][stem] for member in members if stem in found[member]) for _, stem in typical]
         if words:
             x, y = points[members].mean(axis=0)
@@ -55,11 +61,14 @@ def name_regions(
 
 
 def _words(text: str) -> dict[str, str]:
-    """The words of a text that say something, by their stems."""
+    """The words of a text that say something, by their stems.
+
+    In lower case: a stop word that begins a sentence would be taken for a name.
+    """
     from memslot.retrieval import query_terms
 
-    terms = query_terms(text).terms
-    return {term.stem: term.written for term in terms if not term.number and len(term.written) < MOST_WORD_CHARS}
+    terms = query_terms(text.lower()).terms
+    return {term.stem: term.written for term in terms if not term.number and 1 < len(term.written) < MOST_WORD_CHARS}
 
 
 def _regions(points: NDArray, most: int) -> list[list[int]]:

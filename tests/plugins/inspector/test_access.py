@@ -133,6 +133,7 @@ def test_every_answer_forbids_what_pages_do_not_need(browser: Browser, server: S
         for rule in ("default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "form-action 'self'"):
             assert rule in policy
         assert "unsafe" not in policy
+        assert "data:" not in policy
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert answer.headers["referrer-policy"] == "same-origin"
         assert answer.headers["cache-control"] == "no-store"

@@ -134,6 +134,20 @@ def test_a_strangers_memory_is_shown_by_what_it_can_do(home: Path) -> None:
             assert browser.post(path, {"memory": "stranger", "path": "nest", "text": "x"}).status_code == 400
 
 
+def test_an_empty_slot_is_told_on_every_page_that_needs_a_memory(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    (home / "memslot.json5").write_text('{ plugins: { slots: { memory: "none" } } }', encoding="utf-8")
+    with serving(home) as server, opened(server) as browser:
+        for address in ("/", "/?q=tea", "/browse", "/pictures", "/audit"):
+            answer = browser.get(address)
+            assert answer.status_code == 200, address
+            page = read(answer.text)
+            assert 'No memory is in use: plugins.slots.memory is "none"' in page.text, address
+            assert "Nothing was found" not in page.text, address
+            assert page.links.count("/settings") == 2, "in the menu, and as what to do"
+
+
 def test_a_glossary_that_can_only_search_stands_beside_our_memories(tmp_path: Path) -> None:
     fill_home(tmp_path)
     plugin = Path(__file__).parents[3] / "examples" / "memory_glossary" / "memory_glossary"

@@ -11,9 +11,11 @@ from html.parser import HTMLParser
 from urllib.parse import urlencode, urljoin, urlsplit
 
 import pytest
+from memslot import Places, SessionStore
 from memslot_inspector.app import READS
+from memslot_inspector.pages.browse import PAGE_SIZE
 
-from tests.inspected_home import KEY, TOKEN, WAIT
+from tests.inspected_home import KEY, TOKEN, WAIT, environment
 from tests.plugins.inspector.conftest import Browser
 
 MOST_PAGES = 400
@@ -89,6 +91,9 @@ def test_search_shows_where_why_and_what_was_dropped(browser: Browser) -> None:
         assert part in page
     assert "considered and dropped" in page
     assert "hybrid · universal" in page
+    details = browser.get("/?q=PostgreSQL berth plan&in=memory-lancedb").text
+    assert "<dt>found by</dt>" in details
+    assert "<dt>score</dt>" not in details, "a number of its own beside the score that is shown"
 
 
 def test_search_of_a_stack_can_be_limited_to_one_memory(browser: Browser) -> None:
@@ -170,6 +175,37 @@ def test_browsing_has_notes_a_time_line_and_a_table(browser: Browser) -> None:
         assert word in table
 
 
+def test_a_list_is_filtered_by_name_and_category(browser: Browser) -> None:
+    notes = read(browser.get("/browse?find=PROJ").text)
+    assert [link for link in notes.links if "/browse/item" in link] == [
+        "/browse/item?memory=memory-core&path=memory%2Fprojects.md"
+    ]
+    decisions = read(browser.get("/browse?memory=memory-lancedb&find=decision").text)
+    assert "We decided to use PostgreSQL" in decisions.text
+    assert "I prefer tea over coffee." not in decisions.text
+    part = browser.get("/browse?find=nothing-of-that-name", **{"X-Memslot-Part": "tab-1"}).text
+    assert part.startswith('<div id="items"')
+    assert "0 matches" in part
+
+
+@pytest.fixture
+def many_notes(browser: Browser) -> Iterator[None]:
+    files = [browser.server.workspace / "memory" / "many" / f"note-{number}.md" for number in range(PAGE_SIZE)]
+    files[0].parent.mkdir()
+    for file in files:
+        file.write_text("A note.\n", encoding="utf-8")
+    yield
+    for file in files:
+        file.unlink()
+
+
+@pytest.mark.usefixtures("many_notes")
+def test_the_first_page_of_many_notes_has_the_time_line(browser: Browser) -> None:
+    page = browser.get("/browse").text
+    assert ">More</a>" in page
+    assert page.count('class="day"') == 30
+
+
 def test_a_note_is_rendered_and_shown_as_source_at_a_line(browser: Browser) -> None:
     rendered = browser.get("/browse/item?memory=memory-core&path=memory/projects.md").text
     assert "<strong>berth planner</strong>" in rendered
@@ -225,10 +261,54 @@ def test_a_transcript_shows_what_was_recalled_and_captured(browser: Browser) -> 
     assert "<b>Noted.</b>" in page
 
 
+def test_a_transcript_is_named_by_its_first_prompt(browser: Browser) -> None:
+    page = browser.get("/sessions/transcript?id=harbour-1").text
+    assert "<h1>What do I drink in the morning? I prefer tea over coffee.</h1>" in page
+    assert "<code>harbour-1</code>" in page
+    assert "2 messages" in page
+
+
+def test_every_message_of_a_long_conversation_can_be_reached_from_the_last(browser: Browser) -> None:
+    home = browser.server.home
+    store = SessionStore.of_agent(Places.from_env(environment(home)), "main", browser.server.workspace)
+    store.begin("long")
+    store.append("long", [{"role": "user", "content": f"Message {number} of the long talk."} for number in range(1001)])
+    address: str | None = "/sessions/transcript?id=long"
+    seen: list[set[int]] = []
+    while address is not None:
+        page = browser.get(address).text
+        seen.append({int(number) for number in re.findall(r'class="said"[^>]*>Message (\d+) of', page)})
+        earlier = re.search(r'href="([^"]+)"[^>]*>Earlier messages', page)
+        address = unescape(earlier[1]) if earlier else None
+    assert 1000 in seen[0], "the last page comes first"
+    assert set().union(*seen) == set(range(1001))
+    assert "Later messages" in page
+    store.delete("long")
+
+
 def test_the_audit_links_to_the_place(browser: Browser) -> None:
     page = browser.get("/audit").text
     assert "duplicate" in page
     assert "path=memory%2Fchecks.md&amp;line=" in page
+
+
+def test_the_audit_links_to_every_place_of_a_finding_and_names_memories_without_one(browser: Browser) -> None:
+    passage = "The lock keeper wants to be called by radio at least one hour before a tow arrives at the outer gate."
+    notes = [browser.server.workspace / "memory" / f"copy-{number}.md" for number in range(9)]
+    for note in notes:
+        note.write_text(f"# Copy\n\n{passage}\n", encoding="utf-8")
+    page = browser.get("/audit").text
+    for note in notes:
+        assert f"path=memory%2F{note.name}&amp;line=" in page
+        note.unlink()
+    assert "<summary>3 more</summary>" in page
+    assert "Without an audit: memory-lancedb." in page
+
+
+def test_headings_of_a_note_follow_the_heading_of_its_page(browser: Browser) -> None:
+    page = browser.get("/browse/item?memory=memory-core&path=MEMORY.md").text
+    assert "<h2>Long-lived notes</h2>" in page
+    assert "<h3>Me</h3>" in page
 
 
 def test_pictures_draw_growth_and_a_map_with_texts(browser: Browser) -> None:

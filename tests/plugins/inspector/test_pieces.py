@@ -218,6 +218,15 @@ def test_parts_of_a_map_are_named_by_what_is_said_there_and_not_elsewhere() -> N
     assert name_regions([], []) == []
 
 
+def test_no_two_parts_of_a_map_have_the_same_name_or_one_of_stop_words() -> None:
+    texts = ["About the Cranes: the crane crew waits, 9 m up"] * 6 + ["About the Cranes: the crane crew rests late"] * 6
+    places = [(10.0 * (number // 6) + number % 6 * 0.1, 0.0) for number in range(12)]
+    words = [word for _, _, name in name_regions(places, texts) for word in name.split(" · ")]
+    assert len(words) == 4
+    assert len(set(words)) == len(words)
+    assert not {"about", "the", "m"} & set(words)
+
+
 SCHEMA = {
     "properties": {
         "on": {"type": "boolean", "default": False},

@@ -42,7 +42,7 @@ class Given:
 
 def show(visit: Visit) -> Page:
     prompt = visit.get("prompt").strip()
-    part = h("div", _answer(visit, prompt) if prompt else NOTHING, id="given", class_="stack", aria_live="polite")
+    part = h("div", _answer(visit, prompt) if prompt else NOTHING, id="given", class_="stack")
     lead = h(
         "p", "Type a prompt to see all that the model would see before it answers. No model is called.", class_="quiet"
     )
@@ -122,7 +122,9 @@ def _run(host: Host, prompt: str, chat: ChatType) -> Given:
 def _shown(given: Given) -> Markup:
     tokens = given.tokens
     counts = [h("li", h("strong", f"{number:,}"), f" {name}") for name, number in tokens.items()]
-    total = h("li", h("strong", f"{sum(tokens.values()):,}"), " tokens in all, about", class_="total")
+    total = h(
+        "li", "about ", h("strong", f"{sum(tokens.values()):,}"), " tokens in all", class_="total", data_said=True
+    )
     tools = [
         h(
             "details",

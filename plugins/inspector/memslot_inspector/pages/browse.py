@@ -14,45 +14,111 @@ from memslot import (
     CanList,
     CanRemember,
     CanUndo,
+    list_all,
     one_line,
 )
 
 from memslot_inspector.markup import NOTHING, Child, Markup, h, join
-from memslot_inspector.pages.layout import ago, badge, bar, empty, size, tabs
+from memslot_inspector.pages.layout import ago, badge, bar, empty, no_memory, size, tabs
 from memslot_inspector.visit import Page, Redirect, Visit, address, item_address
 
 if TYPE_CHECKING:
     from memslot import Host, MemoryItem
 
 PAGE_SIZE = 200
+MOST_ITEMS = 20_000
 _TITLE_CHARS = 240
+_NOTHING_YET = empty("Nothing is remembered yet.")
 
 
 def show(visit: Visit) -> Page:
+    if not len(visit.host.memories):
+        return Page("Browse", no_memory(visit.host))
     memory_id, memory = visit.memory()
     parts: list[Child] = [memory_tabs(visit.host, "/browse", memory_id)]
     if isinstance(memory, CanRemember):
         parts.append(_remember_form(visit, memory_id))
+    history = NOTHING
     if isinstance(memory, CanUndo):
-        link = h("a", "History", href=address("/browse/history", memory=memory_id), class_="button")
-        parts.append(h("p", link, class_="row end"))
+        history = h("a", "History", href=address("/browse/history", memory=memory_id), class_="button")
     if not isinstance(memory, CanList):
+        parts.append(h("p", history, class_="row end"))
         return Page("Browse", join([*parts, empty(f"{memory_id} cannot list what it holds; search finds it.")]))
-    page = memory.list_items(cursor=visit.get("cursor") or None, limit=PAGE_SIZE, session=visit.session)
+    wanted = visit.get("find").strip()
+    shown = _matching(visit, memory_id, memory, wanted) if wanted else _page(visit, memory_id, memory)
+    part = h("div", shown, id="items")
+    form = NOTHING if shown == _NOTHING_YET else _filter_form(memory_id, wanted)
+    parts.append(h("div", form, history, class_="row between"))
+    return Page("Browse", join([*parts, part]), part)
+
+
+def _page(visit: Visit, memory_id: str, memory: CanList) -> Markup:
+    """A page of all items; the first has the latest days, wherever they are in the list."""
+    cursor = visit.get("cursor") or None
+    page = memory.list_items(cursor=cursor, limit=PAGE_SIZE, session=visit.session)
     items = list(page.items)
-    days = [item for item in items if isinstance(item.details.get("day"), date)]
-    rows = [item for item in items if "category" in item.details or "importance" in item.details]
-    rest = [item for item in items if item not in days and item not in rows]
-    parts += [
-        _table(memory_id, rows, isinstance(memory, CanForget)) if rows else NOTHING,
-        _list(memory_id, rest) if rest else NOTHING,
-        _time_line(memory_id, days) if days else NOTHING,
-        empty("Nothing is remembered yet.") if not items else NOTHING,
-    ]
-    if page.cursor:
-        more = address("/browse", memory=memory_id, cursor=page.cursor)
-        parts.append(h("p", h("a", "More", href=more, class_="button")))
-    return Page("Browse", join(parts))
+    if page.cursor and cursor is None and not any(map(_is_row, items)):
+        days = [item for item in list_all(memory, most=MOST_ITEMS, session=visit.session) if _is_day(item)]
+        items = [item for item in items if not _is_day(item)] + _by_day(days)[:PAGE_SIZE]
+    more = address("/browse", memory=memory_id, cursor=page.cursor)
+    button = h("p", h("a", "More", href=more, class_="button")) if page.cursor else NOTHING
+    return join([_shown(memory_id, memory, items) if items else _NOTHING_YET, button])
+
+
+def _matching(visit: Visit, memory_id: str, memory: CanList, wanted: str) -> Markup:
+    """The items with the wanted text in their title, path, category or origin."""
+    folded = wanted.casefold()
+    every = list_all(memory, most=MOST_ITEMS, session=visit.session)
+    items = [item for item in every if folded in _searched(item)]
+    more = f"; the first {PAGE_SIZE} are shown" if len(items) > PAGE_SIZE else ""
+    matches = "1 match" if len(items) == 1 else f"{len(items):,} matches"
+    count = h("p", f"{matches}{more}", class_="summary", data_said=True)
+    return join([count, _shown(memory_id, memory, items[:PAGE_SIZE])])
+
+
+def _searched(item: MemoryItem) -> str:
+    details = [str(item.details[name]) for name in ("category", "session") if item.details.get(name)]
+    return "\n".join([item.title, item.path, item.source, *details]).casefold()
+
+
+def _shown(memory_id: str, memory: CanList, items: Sequence[MemoryItem]) -> Markup:
+    rows, days = [each for each in items if _is_row(each)], [each for each in items if _is_day(each)]
+    rest = [each for each in items if not _is_row(each) and not _is_day(each)]
+    return join(
+        [
+            _table(memory_id, rows, isinstance(memory, CanForget)) if rows else NOTHING,
+            _list(memory_id, rest) if rest else NOTHING,
+            _time_line(memory_id, days) if days else NOTHING,
+        ]
+    )
+
+
+def _is_row(item: MemoryItem) -> bool:
+    return "category" in item.details or "importance" in item.details
+
+
+def _is_day(item: MemoryItem) -> bool:
+    return not _is_row(item) and isinstance(item.details.get("day"), date)
+
+
+def _by_day(items: Sequence[MemoryItem]) -> list[MemoryItem]:
+    return sorted(items, key=lambda item: (item.details["day"], item.path), reverse=True)
+
+
+def _filter_form(memory_id: str, wanted: str) -> Markup:
+    field = h(
+        "input",
+        type="text",
+        name="find",
+        value=wanted,
+        placeholder="Filter by name or category",
+        aria_label="Filter the list",
+        autocomplete="off",
+        spellcheck="false",
+        maxlength=200,
+    )
+    hidden = h("input", type="hidden", name="memory", value=memory_id)
+    return h("form", hidden, field, action="/browse", class_="filter", data_live="#items")
 
 
 def memory_tabs(host: Host, path: str, memory_id: str) -> Markup:
@@ -113,7 +179,7 @@ def _table(memory_id: str, items: Sequence[MemoryItem], can_forget: bool) -> Mar
     if can_forget:
         hidden = h("input", type="hidden", name="memory", value=memory_id)
         button = h("button", "Forget the chosen…", type="submit", class_="danger")
-        table = h("form", hidden, table, h("p", button), action="/browse/forget")
+        table = h("form", hidden, table, h("p", button, class_="danger-row"), action="/browse/forget")
     return h("section", h("h2", "Memories"), table)
 
 
@@ -148,7 +214,7 @@ def _grid(names: Sequence[str], rows: Sequence[Markup]) -> Markup:
 
 def _time_line(memory_id: str, items: Sequence[MemoryItem]) -> Markup:
     """Daily notes by month, each day as a bar of its size."""
-    ordered = sorted(items, key=lambda item: (item.details["day"], item.path), reverse=True)
+    ordered = _by_day(items)
     largest = max((item.size or 0 for item in items), default=0) or 1
     months = []
     for month, found in groupby(ordered, key=lambda item: item.details["day"].strftime("%B %Y")):

@@ -18,6 +18,7 @@ _SHOWN_CHARS = 4000
 def ask(visit: Visit) -> Page:
     memory_id, memory = visit.able(CanForget, "forget")
     paths = _paths(visit)
+    otherwise = "(nothing is there)" if isinstance(memory, CanRead) else "(its text cannot be shown)"
     texts = []
     for path in paths:
         part = memory.read(path, max_lines=_SHOWN_LINES, session=visit.session) if isinstance(memory, CanRead) else None
@@ -27,7 +28,7 @@ def ask(visit: Visit) -> Page:
             h(
                 "li",
                 h("code", short_path(path), title=path),
-                h("blockquote", f"{text}{more}" or "(its text cannot be shown)"),
+                h("blockquote", f"{text}{more}" or otherwise),
             )
         )
     undo = (

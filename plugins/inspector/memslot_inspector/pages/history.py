@@ -35,7 +35,12 @@ def show(visit: Visit) -> Page:
         )
     names = [h("th", name, scope="col", class_=f"col-{name}") for name in ("version", "written", "items")]
     table = h("table", h("thead", h("tr", names, h("td"))), h("tbody", rows))
-    lead = h("p", "Every write is a version. Restoring one is a write, too: nothing is lost by it.", class_="quiet")
+    lead = h(
+        "p",
+        "Every write makes a version. Restoring one takes the whole memory back to it, with all that was added, edited "
+        "or forgotten since. That is a write, too: the present state stays here.",
+        class_="quiet",
+    )
     shown = h("div", table, class_="scroll") if rows else empty("Nothing was written yet.")
     back = h("p", h("a", f"Back to {memory_id}", href=address("/browse", memory=memory_id)))
     return Page("History", join([back, lead, shown]))

@@ -138,7 +138,7 @@ def _editor(visit: Visit, memory_id: str, path: str, seen: str, text: str | None
                 class_="source",
             ),
         ),
-        h("p", "Lines that you do not touch keep their bytes, redacted secrets included.", class_="quiet"),
+        h("p", "Lines that you do not edit stay as they are, redacted secrets included.", class_="quiet"),
         h(
             "div",
             h("a", "Keep what is there" if is_late else "Cancel", href=back, class_="button"),
@@ -156,15 +156,19 @@ def _digest(text: str) -> str:
 
 
 def save(visit: Visit) -> Answer:
-    """Save an edited text, unless it was changed since the user saw it."""
-    path, text = visit.get("path"), visit.get("text")
+    """Save an edited text, unless it was changed since the user saw it. What was typed is never lost."""
+    path, text, seen = visit.get("path"), visit.get("text"), ""
     memory_id, memory = visit.able(CanUpdate, "change what it holds")
-    _, seen, _ = read_whole(visit, path)
-    if not seen:
-        raise MemslotError(f"{path} is gone, or empty; nothing was written, and your text is one step back")
-    if _digest(seen) != visit.get("digest"):
-        return _late(visit, memory_id, path, seen, text)
-    receipt = memory.update(path, text, expected=seen)
+    try:
+        _, seen, _ = read_whole(visit, path)
+        if not seen:
+            raise MemslotError(f"{path} is gone, or empty; nothing was written")
+        if _digest(seen) != visit.get("digest"):
+            return _late(visit, memory_id, path, seen, text)
+        receipt = memory.update(path, text, expected=seen)
+    except (MemslotError, OSError) as error:
+        said = h("p", one_line(str(error), 2000), class_="notice bad", role="alert")
+        return Page("That did not work", join([said, _editor(visit, memory_id, path, seen, text)]), status=400)
     return Redirect(item_address(memory_id, receipt.path), "saved")
 
 

@@ -74,6 +74,7 @@ def page_html(page: Page, host: Host, path: str, notice: str, problem: str | Non
                 h("p", said, class_="notice good", role="status") if said else NOTHING,
                 h("p", problem, class_="notice bad", role="alert") if problem else NOTHING,
                 page.body,
+                h("p", id="said", class_="unseen", aria_live="polite"),
                 id="content",
                 tabindex="-1",
             ),
@@ -124,6 +125,13 @@ def notice(text: str, *, level: str = "info", action: str | None = None) -> Mark
     """A highlighted sentence, with what to do."""
     done = (" ", h("code", action)) if action else None
     return h("p", text, done, class_=f"notice {level}", role="status")
+
+
+def no_memory(host: Host) -> Markup:
+    """Why there is nothing to show, and where to change that."""
+    why = host.memory_problem or "there is none in the slot"
+    link = h("a", "Choose one in the settings", href="/settings")
+    return h("p", f"No memory is in use: {why}. ", link, class_="notice bad", role="alert")
 
 
 def badge(text: str, kind: str = "") -> Markup:

@@ -24,6 +24,8 @@ MOST_NAMED = 30
 """Up to so many dots have their text beside them; of more, regions are named."""
 _WIDTH, _HEIGHT, _EDGE = 720, 400, 28
 _NAME_CHARS, _CHAR_WIDTH, _LINE_HEIGHT = 26, 6.2, 15
+_PHONE = 2
+"""How much wider and higher the names of regions are there, so that they can be read; see the style sheet."""
 Box = tuple[float, float, float, float]
 
 
@@ -76,13 +78,13 @@ def _drawing(memory_id: str, points: Sequence[MemoryPoint], groups: Sequence[str
         names = h("g", _names(above, covered), class_="names", aria_hidden="true")
     else:
         regions = name_regions(places, [each.excerpt for each in points])
-        names = h("g", _names(regions), class_="names regions", aria_hidden="true")
+        names = h("g", _names(regions, scale=_PHONE), class_="names regions", aria_hidden="true")
     label = f"{len(points)} pieces of memory; those close together are similar. The list below has the same links."
-    yield h("svg", names, dots, viewbox=f"0 0 {_WIDTH} {_HEIGHT}", class_="map", role="group", aria_label=label)
+    yield h("svg", dots, names, viewbox=f"0 0 {_WIDTH} {_HEIGHT}", class_="map", role="group", aria_label=label)
     yield h("ul", [_key(name, colours[name], counts[name]) for name in ordered], class_="legend")
     yield h(
         "p",
-        "What is near is alike. Point at a dot to read it; click to open it.",
+        "Dots that are close together are similar. Point at a dot to read it; click to open it.",
         class_="quiet",
         id="point",
         aria_live="polite",
@@ -98,13 +100,15 @@ def _key(name: str, colour: int, count: int) -> Markup:
     return h("li", dot, name, h("span", f"{count:,}", class_="quiet number"))
 
 
-def _names(texts: Sequence[tuple[float, float, str]], covered: Sequence[Box] = ()) -> Iterator[Markup]:
+def _names(
+    texts: Sequence[tuple[float, float, str]], covered: Sequence[Box] = (), scale: float = 1
+) -> Iterator[Markup]:
     """The texts that fit without covering an earlier one, or a place that must stay free."""
     taken = list(covered)
     for x, y, text in texts:
-        half = len(text) * _CHAR_WIDTH / 2
-        x, y = min(max(x, half + 4), _WIDTH - half - 4), max(y, _LINE_HEIGHT)
-        box = (x - half, y - _LINE_HEIGHT, x + half, y + 2)
+        half, high = len(text) * _CHAR_WIDTH * scale / 2, _LINE_HEIGHT * scale
+        x, y = min(max(x, half + 4), _WIDTH - half - 4), max(y, high)
+        box = (x - half, y - high, x + half, y + 2)
         if text and not any(box[0] < b[2] and b[0] < box[2] and box[1] < b[3] and b[1] < box[3] for b in taken):
             taken.append(box)
             yield h("text", text, x=f"{x:.0f}", y=f"{y:.0f}")

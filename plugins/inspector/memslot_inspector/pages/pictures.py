@@ -11,7 +11,7 @@ from memslot_inspector import hit_count
 from memslot_inspector.markup import Child, Markup, h, join
 from memslot_inspector.pages.browse import memory_tabs
 from memslot_inspector.pages.growth import growth
-from memslot_inspector.pages.layout import empty
+from memslot_inspector.pages.layout import empty, no_memory
 from memslot_inspector.pages.memory_map import memory_map
 from memslot_inspector.visit import Page, Visit, address, item_address
 
@@ -19,6 +19,8 @@ MOST_ITEMS = 20_000
 
 
 def show(visit: Visit) -> Page:
+    if not len(visit.host.memories):
+        return Page("Pictures", no_memory(visit.host))
     memory_id, memory = visit.memory()
     items = list(list_all(memory, most=MOST_ITEMS, session=visit.session)) if isinstance(memory, CanList) else []
     parts: list[Child] = [
@@ -33,8 +35,8 @@ def show(visit: Visit) -> Page:
 def _found(visit: Visit, memory_id: str, items: Sequence[MemoryItem]) -> Markup:
     head = h("h2", "Found often and never")
     if not visit.host_setting("countHits"):
-        link = h("a", "Turn the count on", href=address("/settings/plugin", id=visit.ctx.plugin_id))
-        text = "Nothing is counted. If you turn it on, what agents' tools return is counted in a file on this machine. "
+        link = h("a", "Turn it on", href=address("/settings/plugin", id=visit.ctx.plugin_id))
+        text = "Nothing is counted. When on, what agents' tools return is counted in a file on this machine. "
         return h("section", head, h("p", text, link, class_="empty"))
     known = {item.path: item.title for item in items}
     counts = Counter(

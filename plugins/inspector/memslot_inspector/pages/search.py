@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memslot_inspector.markup import NOTHING, Child, Markup, h, join
-from memslot_inspector.pages.layout import badge, bar, empty, notice, short_path
+from memslot_inspector.pages.layout import badge, bar, empty, no_memory, notice, short_path
 from memslot_inspector.visit import Page, Visit, address, item_address
 
 if TYPE_CHECKING:
@@ -15,14 +15,18 @@ if TYPE_CHECKING:
 
 MOST_RESULTS = 20
 MOST_DROPPED = 30
+_SHOWN_ABOVE = ("parts", "path", "startLine", "endLine", "score")
 _WORD = re.compile(r"\w{4,}|[^\W\x00-\u02ff]+")
 """Words to highlight in a snippet, except short ones in Latin script, which are everywhere."""
 
 
 def show(visit: Visit) -> Page:
     query, only = visit.get("q").strip(), visit.get("in")
-    results = _results(visit, query, only) if query else _welcome(visit.host)
-    part = h("div", results, id="results", class_="stack", aria_live="polite")
+    if not len(visit.host.memories):
+        results = no_memory(visit.host)
+    else:
+        results = _results(visit, query, only) if query else _welcome(visit.host)
+    part = h("div", results, id="results", class_="stack")
     return Page("Search", join([_form(visit.host, query, only), part]), part)
 
 
@@ -56,11 +60,11 @@ def _welcome(host: Host) -> Markup:
     cards = []
     for memory_id, status in host.memories.statuses().items():
         counts = [h("li", h("strong", f"{number:,}"), f" {_spaced(name)}") for name, number in status.counts.items()]
+        shown = h("ul", counts[:1], class_="counts")
+        rest = h("details", h("summary", "Index"), h("ul", counts[1:], class_="counts")) if counts[1:] else NOTHING
         problems = [notice(each, level="bad") for each in status.problems]
         link = h("a", memory_id, href=address("/browse", memory=memory_id))
-        cards.append(h("article", h("h2", link), h("ul", counts, class_="counts"), problems, class_="card"))
-    if not cards:
-        return notice(host.memory_problem or "There is no memory in the slot.", level="bad")
+        cards.append(h("article", h("h2", link), shown, rest, problems, class_="card stack"))
     hint = h("p", "Type a question or a few words. Results come as you type.", class_="quiet")
     return join([hint, h("div", cards, class_="grid")])
 
@@ -78,7 +82,7 @@ def _results(visit: Visit, query: str, only: str) -> Markup:
     how = " ".join(_how(outcome.outcomes))
     count = f"{len(hits)} result{'' if len(hits) == 1 else 's'}"
     weak = badge("weak: the closest ones", "warn") if outcome.weak else NOTHING
-    head = h("p", count, " ", weak, h("span", how, class_="quiet how"), class_="summary")
+    head = h("p", h("span", count, " ", weak, data_said=True), h("span", how, class_="quiet how"), class_="summary")
     shown = h("ol", hits, class_="hits") if hits else empty("Nothing was found.")
     dropped = [_dropped(each, said, is_stack) for each, said in outcome.outcomes.items()]
     return join([problems, remarks, head, shown, dropped])
@@ -141,7 +145,7 @@ def _parts(explanation: Mapping[str, Any] | None) -> Markup:
     rows = [
         (h("dt", _spaced(name)), h("dd", _value(value)))
         for name, value in explanation.items()
-        if name not in ("parts", "path", "startLine", "endLine") and value is not None
+        if name not in _SHOWN_ABOVE and value is not None
     ]
     more = h("details", h("summary", "Why this score"), h("dl", rows, class_="facts")) if rows else NOTHING
     return h("div", h("ul", bars, class_="bars") if bars else NOTHING, more, class_="why")

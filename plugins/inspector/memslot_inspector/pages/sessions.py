@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 MOST_SESSIONS = 200
 MOST_MESSAGES = 400
+"""Of a page."""
 MOST_ITEMS = 5000
 _MOST_CHARS = 20_000
 
@@ -39,14 +40,16 @@ def _store(host: Host) -> SessionStore:
 
 
 def show(visit: Visit) -> Page:
-    found = _store(visit.host).sessions(MOST_SESSIONS)
+    found = _store(visit.host).sessions(MOST_SESSIONS + 1)
     if not found:
         return Page("Sessions", empty("There are no conversations yet."))
-    rows = [_row(each) for each in found]
+    more = notice(f"Only the last {MOST_SESSIONS} are shown.") if len(found) > MOST_SESSIONS else NOTHING
+    rows = [_row(each) for each in found[:MOST_SESSIONS]]
     names = ("conversation", "last used", "messages", "chat", "tokens")
     heads = [h("th", name, scope="col", class_=f"col-{name.partition(' ')[0]}") for name in names]
     table = h("table", h("thead", h("tr", heads)), h("tbody", rows))
-    return Page("Sessions", h("div", table, class_="scroll", tabindex="0", role="region", aria_label="Conversations"))
+    shown = h("div", table, class_="scroll", tabindex="0", role="region", aria_label="Conversations")
+    return Page("Sessions", join([more, shown]))
 
 
 def _row(summary: SessionSummary) -> Markup:
@@ -69,36 +72,56 @@ def _moment(milliseconds: int | None) -> datetime | None:
 
 
 def show_one(visit: Visit) -> Page:
-    session_id = visit.get("id")
-    transcript = _store(visit.host).read(session_id)
-    entries = transcript.entries[-MOST_MESSAGES:]
-    hidden = len(transcript.entries) - len(entries)
-    messages = []
-    for entry in entries:
-        text = redact(entry.text)
-        messages.append(
-            h(
-                "li",
-                h("p", h("strong", entry.role or "?"), " ", ago(_moment(entry.time)), class_="quiet"),
-                [_recalled(block) for block in recalled_blocks(text)],
-                h("div", strip_recalled(text)[:_MOST_CHARS], class_="said", dir="auto"),
-                _asked_again(text) if entry.role == "user" else NOTHING,
-                class_=f"card message {'user' if entry.role == 'user' else ''}".strip(),
-            )
-        )
+    """A conversation in pages; the last page is shown first."""
+    session_id, store = visit.get("id"), _store(visit.host)
+    transcript = store.read(session_id)
+    total = len(transcript.entries)
+    start = visit.number("from", 0) or max(1, total - MOST_MESSAGES + 1)
+    entries = transcript.entries[start - 1 : start - 1 + MOST_MESSAGES]
+    shown = [_message(each.role, each.time, redact(each.text)) for each in entries]
+    known = store.sessions(1, only=lambda record: record.id == session_id)
     captured = list(_captured(visit, session_id))
+    messages = h("ol", shown, class_="plain") if shown else empty("Nothing was said.")
     parts: list[Child] = [
         h("p", h("a", "All conversations", href="/sessions")),
-        notice(f"Only the last {MOST_MESSAGES} messages are shown.", level="warn") if hidden else NOTHING,
+        h("p", h("code", session_id), [(" · ", each) for each in _about(known, total)], class_="quiet"),
         notice("Some lines of this transcript cannot be read.", level="warn") if transcript.broken else NOTHING,
         h("section", h("h2", "Captured from this conversation"), _captures(captured)),
-        h(
-            "section",
-            h("h2", "Transcript"),
-            h("ol", messages, class_="plain") if messages else empty("Nothing was said."),
-        ),
+        h("section", h("h2", "Transcript"), messages, _page_links(session_id, start, total)),
     ]
-    return Page("Conversation", join(parts))
+    title = redact(known[0].title) if known else ""
+    return Page(one_line(title, 120) or "Conversation", join(parts))
+
+
+def _about(known: Sequence[SessionSummary], messages: int) -> Iterator[Child]:
+    for summary in known:
+        yield "last used ", ago(_moment(summary.updated_at))
+        yield f"{summary.record.chat_type} chat"
+    yield "1 message" if messages == 1 else f"{messages:,} messages"
+
+
+def _page_links(session_id: str, start: int, total: int) -> Markup:
+    if total <= MOST_MESSAGES:
+        return NOTHING
+    places = {"Earlier messages": max(1, start - MOST_MESSAGES) if start > 1 else None}
+    places["Later messages"] = start + MOST_MESSAGES if start + MOST_MESSAGES <= total else None
+    links = [
+        h("a", name, href=address("/sessions/transcript", id=session_id, **{"from": at}), class_="button")
+        for name, at in places.items()
+        if at
+    ]
+    return h("p", links, class_="row end")
+
+
+def _message(role: str, at: int | None, text: str) -> Markup:
+    return h(
+        "li",
+        h("p", h("strong", role or "?"), " ", ago(_moment(at)), class_="quiet"),
+        [_recalled(block) for block in recalled_blocks(text)],
+        h("div", strip_recalled(text)[:_MOST_CHARS], class_="said", dir="auto"),
+        _asked_again(text) if role == "user" else NOTHING,
+        class_="card message user" if role == "user" else "card message",
+    )
 
 
 def _recalled(block: str) -> Markup:
@@ -128,7 +151,7 @@ def _items_of(visit: Visit, memory: CanList, session_id: str) -> list[MemoryItem
 
 def _captures(captured: list[tuple[str, MemoryItem]]) -> Markup:
     if not captured:
-        return empty("No memory says that it came from here.")
+        return empty("No memory came from this conversation.")
     items = [
         h(
             "li",

@@ -30,12 +30,21 @@ async function replacePart(url, selector, { body, keep = false } = {}) {
     if (fresh) target.replaceWith(fresh);
     else target.replaceChildren(holder.content);
     if (keep) history.replaceState(null, "", url);
+    say(document.querySelector(`${selector} [data-said]`)?.textContent ?? "");
   } catch (error) {
-    if (error.name !== "AbortError") target.textContent = "The inspector does not answer: is it still running?";
+    if (error.name === "AbortError") return;
+    target.textContent = "The inspector does not answer: is it still running?";
+    say(target.textContent);
   } finally {
     if (running.get(selector) === control) running.delete(selector);
     document.querySelector(selector)?.removeAttribute("aria-busy");
   }
+}
+
+/** Tell a screen reader how it went, in one line: a live region that held the part would read out all of it. */
+function say(text) {
+  const line = document.getElementById("said");
+  if (line) line.textContent = text;
 }
 
 function valuesOf(form) {
@@ -80,6 +89,13 @@ document.addEventListener("submit", (event) => {
 window.addEventListener("pageshow", () => {
   for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
 });
+
+// A notice is said once, not again when the page is reloaded.
+const here = new URL(location.href);
+if (here.searchParams.has("notice")) {
+  here.searchParams.delete("notice");
+  history.replaceState(null, "", here);
+}
 
 // On a phone the menu is one line that scrolls.
 document.querySelector(".side [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
