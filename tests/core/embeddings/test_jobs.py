@@ -280,20 +280,6 @@ def test_cancelling_cancels_the_job_and_forgets_it(tmp_path: Path, way: str) -> 
     assert stored(tmp_path) == []
 
 
-def test_progress_never_goes_back(tmp_path: Path) -> None:
-    told: list[tuple[int, int]] = []
-
-    def script(job: str, looks: int) -> BatchState:
-        if job == "job-1":
-            return BatchState("running", looks * 8, 25) if looks < 3 else BatchState("failed")
-        return BatchState("running", 2, 25) if looks < 2 else BatchState("done")
-
-    run(BatchProvider(script), tmp_path, progress=lambda done, total: told.append((done, total)))
-    assert told == sorted(told)
-    assert told[-1] == (25, 25)
-    assert all(done < 25 for done, _ in told[:-1])
-
-
 def test_a_provider_without_jobs_says_so(tmp_path: Path) -> None:
     with pytest.raises(ProviderError, match="has no batch API"):
         embed_in_batches(EmbeddingPipeline(HashingProvider()), TEXTS, folder=tmp_path)
