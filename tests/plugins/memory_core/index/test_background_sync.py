@@ -59,9 +59,10 @@ def test_requests_during_a_run_mean_one_more_run() -> None:
     work = Work()
     work.go_on.clear()
     upkeep = BackgroundSync(work)
+    upkeep.request()
+    assert until(lambda: upkeep.progress is not None)
     for _ in range(50):
         upkeep.request()
-        time.sleep(0.001)
     assert upkeep.progress == SyncProgress(1, 2, 3)
     assert not upkeep.wait(0.05)
     work.go_on.set()
