@@ -13,7 +13,7 @@ from memslot.retrieval import calibrated, gather_evidence, relevance_of
 from memslot_memory_lancedb.embedding.embedder import PATIENCE_SECONDS, Embedded, Embedder
 from memslot_memory_lancedb.memory_record import LEGS, Leg, SearchHit
 from memslot_memory_lancedb.recall.background import Backgrounds
-from memslot_memory_lancedb.recall.query import WeighedQuery
+from memslot_memory_lancedb.recall.query import WeighedQuery, weigh
 from memslot_memory_lancedb.recall.statistics import Statistics
 from memslot_memory_lancedb.scores import score_of
 from memslot_memory_lancedb.store.store import MemoryStore
@@ -166,9 +166,6 @@ class _Search:
         return BOTH if self.by_words else MEANING
 
     def run(self, text: str, embedded: Embedded, queries: int) -> list[SearchHit]:
-        from memslot_memory_lancedb.recall.query import weigh
-        from memslot_memory_lancedb.recall.search import rank
-
         query = weigh(text, self._terms)
         meaning = self._meaning(embedded)
         rows: dict[str, SearchRow] = {}
@@ -186,8 +183,6 @@ class _Search:
         return rank(list(rows.values()), query, meaning, self._rows * queries)
 
     def _meaning(self, embedded: Embedded) -> QueryMeaning | None:
-        from memslot_memory_lancedb.recall.search import QueryMeaning
-
         identity = self._table.generation.identity
         if embedded.vector is None or identity is None:
             return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from memslot_memory_core.index.vectors.cosines import Nearest, cosines, nearest_rows
+from memslot_memory_core.index.vectors.cosines import Nearest, cosines, nearest_rows, scan
 from memslot_memory_core.index.vectors.engine import DIMS, Hit, State, VectorTable, is_nonzero
 
 if TYPE_CHECKING:
@@ -46,8 +46,6 @@ class SqliteVecEngine:
 
     def _propose(self, db: apsw.Connection, query: bytes, wanted: int) -> Nearest:
         if wanted > _MOST:
-            from memslot_memory_core.index.vectors.cosines import scan
-
             return scan(db, self._table, query).nearest(wanted)
         found = list(
             db.execute(f"SELECT rowid, distance FROM {self._name} WHERE embedding MATCH ? AND k = ?", (query, wanted))
