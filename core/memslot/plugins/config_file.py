@@ -92,7 +92,7 @@ class ConfigFile:
         tree: dict[str, Any] = {}
         for key, value in settings:
             put(tree, key, value)
-        found = tree_problems(tree, self._places, is_complete=False)
+        found = tree_problems(tree, self._places)
         return [(_path_of(each), f"{each.reason}{f' ({each.hint})' if each.hint else ''}") for each in found]
 
     def preview(self, changes: Iterable[tuple[KeyPath, Any]]) -> Config:
@@ -122,7 +122,7 @@ class ConfigFile:
 
     @property
     def _check(self) -> Check:
-        return functools.partial(tree_problems, places=self._places, is_complete=False)
+        return functools.partial(tree_problems, places=self._places)
 
     @functools.cached_property
     def _sensitive(self) -> frozenset[str]:

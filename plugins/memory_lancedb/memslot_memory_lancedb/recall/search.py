@@ -101,18 +101,18 @@ class MemorySearcher:
         """The embedder's last failure, if it has not worked since."""
         return self._embedder.fault
 
-    def find(self, query: str, limit: int, seconds: float = PATIENCE_SECONDS) -> SearchOutcome:
-        """The best memories for a query; keywords only if there is no vector after `seconds`.
-
-        Raises a StoreError if the store can't be read.
-        """
+    def find(self, query: str, limit: int) -> SearchOutcome:
+        """The best memories for a query. Raises a StoreError if the store can't be read."""
         text = clean_query(query)
         if not text:
             return SearchOutcome((), "none", "the query is empty", "give a few words to search for")
-        return self.find_any([text], limit, seconds)
+        return self.find_any([text], limit)
 
     def find_any(self, queries: Sequence[str], limit: int, seconds: float = PATIENCE_SECONDS) -> SearchOutcome:
-        """The best memories for any of several queries, scored by their best query."""
+        """The best memories for any of several queries, scored by their best query.
+
+        By keywords only if there is no vector after `seconds`.
+        """
         table = self._store.live()
         if table is None or not queries:
             return SearchOutcome((), BOTH)
