@@ -117,8 +117,6 @@ _DEAD_SHARE, _DEAD_AT_LEAST = 0.15, 256
 class NumpyEngine:
     """A matrix of all vectors; exact."""
 
-    name = "numpy"
-
     def __init__(self, table: VectorTable) -> None:
         self._table = table
         self._lock = threading.Lock()
@@ -156,12 +154,6 @@ class NumpyEngine:
 
     def create(self, db: apsw.Connection) -> None:
         """Nothing to do: there is no table."""
-
-    def drop(self, db: apsw.Connection) -> None:
-        """Free the memory."""
-        with self._lock:
-            self._matrix = None
-            self._settled = {}
 
     def fill(self, db: apsw.Connection) -> None:
         """Nothing to do: rows are loaded by the next search."""

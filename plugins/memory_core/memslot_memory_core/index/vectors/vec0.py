@@ -65,9 +65,6 @@ class SqliteVecEngine:
             f"embedding float[{self._table.dims}] distance_metric=cosine, chunk_size={self._block})"
         )
 
-    def drop(self, db: apsw.Connection) -> None:
-        db.execute(f"DROP TABLE IF EXISTS {self._name}")
-
     def fill(self, db: apsw.Connection) -> None:
         with db:
             self.add(db, self._table.after(db))
@@ -81,7 +78,7 @@ class SqliteVecEngine:
         if (blocks - 2) * self._block <= 2 * (self.count(db) or 0):
             return False
         with db:
-            self.drop(db)
+            db.execute(f"DROP TABLE {self._name}")
             self.create(db)
             self.fill(db)
         return True
