@@ -182,7 +182,6 @@ RETRIEVAL = [
     "QueryWords",
     "SAMPLE_SIZE",
     "STEMMING_TOKENIZER",
-    "Snippet",
     "Term",
     "TermForms",
     "Token",

@@ -87,7 +87,7 @@ def set_(key: str, value: str, project: bool) -> None:
     from memslot.config.edit import parse_cli_value, set_value
     from memslot.plugins.config_loader import tree_problems
 
-    check = partial(tree_problems, places=_places(), is_complete=False)  # missing settings are reported, not refused
+    check = partial(tree_problems, places=_places())  # missing settings are reported, not refused
     _edit(project, key, lambda path: set_value(path, key, parse_cli_value(value), check=check))
     _warn_of_what_is_left()
 

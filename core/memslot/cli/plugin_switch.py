@@ -134,4 +134,4 @@ class _Edit:
     def _problems(self, tree: Mapping[str, Any]) -> Sequence[ConfigProblem]:
         from memslot.plugins.config_loader import tree_problems
 
-        return tree_problems(tree, places=self._places, is_complete=False)
+        return tree_problems(tree, places=self._places)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from memslot.config.keypath import MISSING, KeyPath, format_key, list_index, lookup, parse_key
+from memslot.config.keypath import MISSING, KeyPath, format_key, lookup, parse_key, put
 from memslot.config.merge import copied
 from memslot.config.problems import ConfigProblem
 from memslot.config.read import RawConfig, parse_config_bytes, read_config_file
@@ -142,7 +142,7 @@ def _with(raw: RawConfig, steps: KeyPath, key: str, value: Any) -> RawConfig:
         from memslot.config.json5_edit import set_in_text
 
         text = set_in_text(raw.text, steps, value, strict_json=_is_strict_json(raw.path))
-    return _checked_edit(raw, text, lambda tree: _set(tree, steps, value))
+    return _checked_edit(raw, text, lambda tree: put(tree, steps, value))
 
 
 def _without(raw: RawConfig, steps: KeyPath) -> RawConfig:
@@ -197,25 +197,6 @@ def _is_inside(key: str, touched: KeyPath) -> bool:
     except ConfigError:  # a problem with the whole file
         return False
     return [str(step) for step in path[: len(touched)]] == [str(step) for step in touched]
-
-
-def _set(tree: dict[str, Any], path: KeyPath, value: Any) -> None:
-    owner: Any = tree
-    for position, step in enumerate(path):
-        last = position == len(path) - 1
-        index = list_index(step) if isinstance(owner, list) else None
-        place: Any = step if index is None else index
-        if last:
-            fresh = copied(value)
-        else:
-            fresh = [] if isinstance(path[position + 1], int) else {}
-        current = lookup(owner, (step,))
-        if last or current is MISSING or current is None:
-            if isinstance(owner, list) and place == len(owner):
-                owner.append(fresh)
-            else:
-                owner[place] = fresh
-        owner = lookup(owner, (step,))
 
 
 def _unset_all(tree: dict[str, Any], paths: Sequence[KeyPath]) -> None:

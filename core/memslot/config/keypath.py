@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from memslot.config.merge import copied
 from memslot.errors import ConfigError
 
 KeyPath = tuple[str | int, ...]
@@ -74,6 +75,19 @@ def list_index(step: str | int) -> int | None:
     if isinstance(step, int):
         return step
     return int(step) if step.isascii() and step.isdigit() and len(step) < 10 else None
+
+
+def put(tree: dict[str, Any], path: KeyPath, value: Any) -> None:
+    """Set a value in a tree, creating the objects and lists around it; a list grows by one at its end."""
+    owner: Any = tree
+    for step, following in zip(path, [*path[1:], None], strict=True):
+        place: Any = list_index(step) if isinstance(owner, list) else step
+        fresh: Any = copied(value) if following is None else [] if isinstance(following, int) else {}
+        if isinstance(owner, list) and place == len(owner):
+            owner.append(fresh)
+        elif following is None or not isinstance(lookup(owner, (place,)), dict | list):
+            owner[place] = fresh
+        owner = owner[place]
 
 
 def nested(path: KeyPath, value: Any) -> Any:

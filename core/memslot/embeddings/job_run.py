@@ -37,7 +37,6 @@ _SUBMIT_ONCE = RetryPolicy(retries_timeouts=False)
 class _Running:
     job: StoredJob
     give_up_at: float
-    done: int = 0
 
 
 @dataclass
@@ -51,7 +50,6 @@ class JobRun:
     poll_interval: float
     timeout: float
     per_job: int
-    progress: Callable[[int], None]
     stop: StopToken
     rows: dict[CacheKey, Row] = field(default_factory=dict)
 
@@ -75,7 +73,6 @@ class JobRun:
                 self._submit_queued()
                 for each in list(self._running):
                     self._poll(each)
-                self._report_progress()
                 if self._running and not wait:
                     break
                 if self._running:
@@ -128,10 +125,9 @@ class JobRun:
         except ProviderBusyError as error:
             # The job runs on the server, so a lost connection is no reason to give up.
             logger.info("batch job %s cannot be polled: %s", each.job.id, error)
-            state = BatchState("running", each.done)
+            state = BatchState("running")
         except ProviderError as error:
             state = BatchState("failed", reason=str(error))
-        each.done = max(each.done, state.done)
         if state.status == "done":
             self._collect(each)
         elif state.status == "expired" and not each.job.expired_before:
@@ -212,9 +208,6 @@ class JobRun:
             self.provider.cancel_batch(job_id)
         except Exception as error:
             logger.warning("batch job %s could not be cancelled and may be charged: %s", job_id, error)
-
-    def _report_progress(self) -> None:
-        self.progress(len(self.rows) + sum(each.done for each in self._running))
 
     def _call(self, function: Callable[[], Any], seconds: float, policy: RetryPolicy | None = None) -> Any:
         return self.pipeline.requests.call(function, seconds=seconds, stop=self.stop, policy=policy)

@@ -11,7 +11,7 @@ from memslot.errors import ProviderError
 
 if TYPE_CHECKING:
     from memslot.embeddings.contract import Vector
-    from memslot.embeddings.pipeline import Cancelled, EmbeddingPipeline, Progress
+    from memslot.embeddings.pipeline import Cancelled, EmbeddingPipeline
     from memslot.embeddings.vectors import Matrix
 
 JobStatus = Literal["running", "done", "failed", "expired", "cancelled"]
@@ -20,11 +20,9 @@ MAX_REQUESTS = 50_000
 
 @dataclass(frozen=True)
 class BatchState:
-    """Progress of a batch job; `reason` says why it failed."""
+    """The state of a batch job; `reason` says why it failed."""
 
     status: JobStatus
-    done: int = 0
-    total: int = 0
     reason: str | None = None
 
 
@@ -36,7 +34,7 @@ class BatchJobs(Protocol):
         """Submit documents as (custom id, text) and return the job's id. Not retried after a time-out."""
 
     def poll_batch(self, job_id: str) -> BatchState:
-        """Return the job's progress."""
+        """Return the job's state."""
 
     def fetch_batch(self, job_id: str) -> Mapping[str, Vector | str]:
         """Return, by custom id, the vector or one sentence on why it failed."""
@@ -55,7 +53,6 @@ def embed_in_batches(
     timeout: float = 3600.0,
     wait: bool = True,
     requests_per_job: int = MAX_REQUESTS,
-    progress: Progress | None = None,
     cancelled: Cancelled | None = None,
 ) -> Matrix:
     """Embed documents like `pipeline.embed_documents`, through the provider's batch API.
@@ -80,7 +77,6 @@ def embed_in_batches(
         for key, text in by_key.items()
         if key not in found and text.strip() and estimate_tokens(text) <= provider.max_input_tokens
     }
-    monotonic = _MonotonicProgress(progress, len(wanted), len(wanted) - len(fit))
     run = JobRun(
         pipeline,
         provider,
@@ -89,29 +85,9 @@ def embed_in_batches(
         poll_interval=poll_interval,
         timeout=timeout,
         per_job=max(1, min(requests_per_job, MAX_REQUESTS)),
-        progress=monotonic.from_jobs,
         stop=pipeline.stop_token(cancelled),
     )
     if fit:
         run.work(fit, wait=wait)
     known = {**found, **run.rows, **run.pending()}
-    return pipeline.embed_documents(wanted, progress=monotonic.at_least, cancelled=cancelled, known=known)
-
-
-class _MonotonicProgress:
-    """Monotonic progress, even if a job fails when nearly done."""
-
-    def __init__(self, progress: Progress | None, total: int, without_jobs: int) -> None:
-        self._progress = progress
-        self._total = total
-        self._without_jobs = without_jobs
-        self._highest = -1
-
-    def from_jobs(self, done: int) -> None:
-        # Report 100 % only once the last row is here, not when the provider says it is done.
-        self.at_least(min(self._total - 1, self._without_jobs + done), self._total)
-
-    def at_least(self, done: int, total: int) -> None:
-        self._highest = max(self._highest, done)
-        if self._progress is not None:
-            self._progress(self._highest, total)
+    return pipeline.embed_documents(wanted, cancelled=cancelled, known=known)

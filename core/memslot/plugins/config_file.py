@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memslot.config.edit import Check, change_values, preview_values, set_value
-from memslot.config.keypath import MISSING, KeyPath, format_key, lookup, parse_key
+from memslot.config.keypath import MISSING, KeyPath, format_key, lookup, parse_key, put
 from memslot.config.merge import copied
 from memslot.config.model import SECTIONS
 from memslot.config.paths import Places
@@ -91,15 +91,15 @@ class ConfigFile:
         """Which of these settings memslot or a plugin's schema refuses, and why, whatever the file says."""
         tree: dict[str, Any] = {}
         for key, value in settings:
-            _put(tree, key, value)
-        found = tree_problems(tree, self._places, is_complete=False)
+            put(tree, key, value)
+        found = tree_problems(tree, self._places)
         return [(_path_of(each), f"{each.reason}{f' ({each.hint})' if each.hint else ''}") for each in found]
 
     def preview(self, changes: Iterable[tuple[KeyPath, Any]]) -> Config:
         """The checked config as it would be with these changes."""
         tree: dict[str, Any] = copied(self._written)
         for key, value in changes:
-            _put(tree, key, value)
+            put(tree, key, value)
         return parse_config(tree, places=self._places).config
 
     def preview_diff(self, changes: Iterable[tuple[KeyPath, Any]]) -> ConfigDiff:
@@ -122,7 +122,7 @@ class ConfigFile:
 
     @property
     def _check(self) -> Check:
-        return functools.partial(tree_problems, places=self._places, is_complete=False)
+        return functools.partial(tree_problems, places=self._places)
 
     @functools.cached_property
     def _sensitive(self) -> frozenset[str]:
@@ -166,22 +166,6 @@ def _hide(text: str, masks: Mapping[str, str]) -> str:
         for form in (*quoted, *([each] if len(each) > 8 else [])):  # a short one may be part of any word
             text = text.replace(form, f'"{masks[each]}"' if form != each else masks[each])
     return redact(text)
-
-
-def _put(tree: dict[str, Any], key: KeyPath, value: Any) -> None:
-    """Set a value in a tree, with the sections around it; a list grows by one at its end."""
-    owner: Any = tree
-    for step, following in zip(key, [*key[1:], None], strict=True):
-        fresh: Any = copied(value) if following is None else [] if isinstance(following, int) else {}
-        if isinstance(owner, list):
-            assert isinstance(step, int)
-            if step == len(owner):
-                owner.append(fresh)
-            elif following is None:
-                owner[step] = fresh
-        elif following is None or not isinstance(owner.get(step), dict | list):
-            owner[step] = fresh
-        owner = owner[step]
 
 
 def _path_of(problem: ConfigProblem) -> KeyPath:

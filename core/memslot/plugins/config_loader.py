@@ -67,10 +67,9 @@ def parse_config(
     *,
     places: Places | None = None,
     env: Mapping[str, str] | None = None,
-    source: str = "config",
 ) -> LoadedConfig:
-    """Check a config that a program passes as a dict; `source` names it in messages."""
-    return _loaded(copied(tree), (), (), source, places or Places.from_env(env), env)
+    """Check a config that a program passes as a dict."""
+    return _loaded(copied(tree), (), (), "config", places or Places.from_env(env), env)
 
 
 def _loaded(
@@ -161,10 +160,10 @@ def entry_problems(loaded: LoadedConfig) -> list[ConfigProblem]:
     ]
 
 
-def tree_problems(tree: Mapping[str, Any], places: Places, *, is_complete: bool = True) -> list[ConfigProblem]:
-    """Return all problems of a config, plugins' settings included.
+def tree_problems(tree: Mapping[str, Any], places: Places) -> list[ConfigProblem]:
+    """Return all problems of a config that is being edited, plugins' settings included.
 
-    A plugin's required settings are set one at a time: if the config is not complete, missing ones are no problem.
+    A plugin's required settings are set one at a time, so missing ones are no problem.
     """
     try:
         loaded = parse_config(tree, places=places)
@@ -173,4 +172,4 @@ def tree_problems(tree: Mapping[str, Any], places: Places, *, is_complete: bool 
     else:
         broken = [problem for found in loaded.entry_problems.values() for problem in found]
         problems = [*broken, *entry_problems(loaded)]
-    return [each for each in problems if is_complete or each.reason != _LACKING]
+    return [each for each in problems if each.reason != _LACKING]

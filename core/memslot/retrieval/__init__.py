@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from memslot.retrieval.scripts import fold as fold
     from memslot.retrieval.scripts import script_of as script_of
     from memslot.retrieval.snippets import GAP as GAP
-    from memslot.retrieval.snippets import Snippet as Snippet
     from memslot.retrieval.snippets import make_snippet as make_snippet
     from memslot.retrieval.term_forms import TermForms as TermForms
     from memslot.retrieval.terms import QueryTerms as QueryTerms
@@ -76,7 +75,7 @@ _HOMES = {
     "relevance": ["WEAK_SCORE", "Weights", "calibrated", "ranks", "recall_score", "relevance_of", "text_score"],
     "sameness": ["same_text", "same_words", "says", "shared_words"],
     "scripts": ["fold", "script_of"],
-    "snippets": ["GAP", "Snippet", "make_snippet"],
+    "snippets": ["GAP", "make_snippet"],
     "term_forms": ["TermForms"],
     "terms": ["QueryTerms", "Term", "index_forms", "index_stems", "index_text", "query_terms", "stems"],
     "tokenizer": ["STEMMING_TOKENIZER", "UNICODE_TOKENIZER", "Token", "Tokenizer"],

@@ -26,7 +26,6 @@ class WeightedTerm:
     """
 
     stem: str
-    word: str
     weight: float
     is_pair: bool = False
     share: float = 1.0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 
@@ -24,26 +23,11 @@ _WORTH_CUTTING = 80
 """A shorter part of a line isn't worth showing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Snippet:
-    """The text to show, and the numbers of the lines in it, whole or in part."""
-
-    text: str
-    lines: tuple[int, ...]
-
-
-def make_snippet(
-    text: str, line_shares: Sequence[float], matcher: Matcher, limit: int, *, numbers: Sequence[int]
-) -> Snippet:
-    """Return the best lines of a chunk, in order, with gaps marked.
-
-    `line_shares` is `Evidence.lines`; `numbers` are the lines' numbers in their file.
-    """
+def make_snippet(text: str, line_shares: Sequence[float], matcher: Matcher, limit: int) -> str:
+    """Return the best lines of a chunk, in order, with gaps marked; `line_shares` is `Evidence.lines`."""
     lines = text.split("\n")
     if len(text) <= limit:
-        return Snippet(
-            text.strip("\n"), tuple(number for line, number in zip(lines, numbers, strict=True) if line.strip())
-        )
+        return text.strip("\n")
     scores = _line_scores(lines, line_shares, matcher)
     filled = [index for index, line in enumerate(lines) if line.strip()]
     order = sorted(filled, key=lambda index: (-scores[index], index))
@@ -61,7 +45,7 @@ def make_snippet(
         if room >= _WORTH_CUTTING:
             shown.add(index, cut_around(lines[index].rstrip(), matcher, room))
             break
-    return Snippet(shown.joined(), tuple(numbers[index] for index in sorted(shown.parts)))
+    return shown.joined()
 
 
 class _Shown:

@@ -38,7 +38,6 @@ class Term:
     word: str
     script: str = "latin"
     number: bool = False
-    name: bool = False
     written: str = ""
 
 
@@ -166,7 +165,7 @@ class _Builder:
 
     def add_word(self, word: _Word) -> None:
         number = any(character.isdigit() for character in word.plain)
-        term = Term(word.stem, word.asked, word.script, number, word.written[:1].isupper(), word.written.lower())
+        term = Term(word.stem, word.asked, word.script, number, word.written.lower())
         self.terms.setdefault(term.stem, term)
         parts = [part.lower() for part in parts_of(word.written)]
         instead = tuple(Term(self._tokenizer.stems(part)[0], part, script_of(part)) for part in parts)

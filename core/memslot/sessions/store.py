@@ -93,35 +93,21 @@ class SessionStore:
         session_id: str,
         summary: str,
         *,
-        kept: int = 0,
         first_kept: str | None = None,
         tokens_before: int | None = None,
     ) -> SessionRecord:
-        """Record a compaction: from here on, the summary replaces all messages but the last `kept`.
+        """Record a compaction: from here on, the summary replaces all messages before the one with the id `first_kept`.
 
-        `first_kept`, the id of the first message to keep, is safer than a count if another process may append. The
-        messages stay in the transcript; `Transcript.context` omits them.
+        The messages stay in the transcript; `Transcript.context` omits them.
         """
         with writing(self.folder):
             registry = self.refuse_newer_registry()
-            entries = self._read_with_lock(session_id).entries
-            if first_kept is None and kept > 0 and entries:
-                first_kept = entries[-min(kept, len(entries))].id
             line = encode_compaction(uuid.uuid4().hex, now_ms(), summary, first_kept, tokens_before)
             self.append_raw(session_id, [line])
             before = SessionRecord.from_json(session_id, registry.entries.get(session_id, {}))
             changes = {"compactionCount": before.compaction_count + 1, "updatedAt": now_ms()}
             registry = self._write(registry.changed({session_id: changes}))
             return SessionRecord.from_json(session_id, registry.entries[session_id])
-
-    def _read_with_lock(self, session_id: str) -> Transcript:
-        path = self.path_of(session_id)
-        try:
-            return read_transcript(path)
-        except FileNotFoundError:
-            return Transcript(None, ())
-        except OSError as error:
-            raise SessionError(f"{path} cannot be read ({error.strerror or error}).") from None
 
     def append_raw(self, session_id: str, lines: Sequence[bytes], header: bytes | None = None) -> None:
         """Append whole lines verbatim. Requires the lock. A new transcript is created with them atomically."""

@@ -24,7 +24,6 @@ _DEPTH = 4
 class Project:
     """The plugin-related parts of a `pyproject.toml`. `fault` says why it could not be read."""
 
-    file: Path
     name: str = ""
     entry_points: dict[str, str] = field(default_factory=dict)
     fault: str | None = None
@@ -94,12 +93,12 @@ def _read_project(file: Path) -> Project:
     try:
         tree = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        return Project(file, fault=f"{file} cannot be read: {error}")
+        return Project(fault=f"{file} cannot be read: {error}")
     project: Any = tree.get("project")
     if not isinstance(project, dict) or not isinstance(project.get("name"), str):
-        return Project(file, fault=f"{file} has no [project] with a name")
+        return Project(fault=f"{file} has no [project] with a name")
     groups = project.get("entry-points", {})
     points = groups.get(GROUP, {}) if isinstance(groups, dict) else {}
     if not isinstance(points, dict) or not all(isinstance(value, str) for value in points.values()):
-        return Project(file, fault=f'{file}: [project.entry-points."{GROUP}"] must map ids to modules')
-    return Project(file, re.sub(r"[^A-Za-z0-9._-]", "-", project["name"]), points)
+        return Project(fault=f'{file}: [project.entry-points."{GROUP}"] must map ids to modules')
+    return Project(re.sub(r"[^A-Za-z0-9._-]", "-", project["name"]), points)

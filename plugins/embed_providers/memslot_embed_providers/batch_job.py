@@ -50,9 +50,7 @@ def state_of(service: Service, job: Any) -> BatchState:
     status = _STATUSES.get(str(job.get("status")))
     if status is None:
         raise ProviderError(f"{service} reports an unknown batch job status: {one_line(str(job.get('status')))}")
-    counts = job.get("request_counts")
-    total, completed, failed = (count(counts, name) for name in ("total", "completed", "failed"))
-    return BatchState(status=status, done=completed + failed, total=total, reason=_reason(service, job, status))
+    return BatchState(status, _reason(service, job, status))
 
 
 def results_of(service: Service, job: Any, download: Callable[[str], Iterable[str]]) -> Results:
@@ -64,15 +62,6 @@ def results_of(service: Service, job: Any, download: Callable[[str], Iterable[st
             for record in read_records(service, download(name)):
                 results[str(record.get("custom_id"))] = result_of(service, record)
     return results
-
-
-def count(counts: Any, name: str) -> int:
-    """A number that may be missing, or a string, as Google writes it."""
-    value = counts.get(name) if isinstance(counts, dict) else None
-    try:
-        return max(0, int(value or 0))
-    except (TypeError, ValueError):
-        return 0
 
 
 def _reason(service: Service, job: dict[str, Any], status: Status) -> str | None:

@@ -53,7 +53,7 @@ class OpenAIProtocol(RemoteProvider):
         answer = self._api.post(
             f"{self.service.base_url}/embeddings",
             {"input": texts, **self._settings(query=query)},
-            seconds=self.query_seconds if query else self.batch_seconds,
+            seconds=self.query_timeout if query else self.batch_timeout,
             room=room_for(len(texts)),
         )
         return read_rows(self.service, answer, len(texts))
@@ -74,7 +74,7 @@ class OpenAIProtocol(RemoteProvider):
             "endpoint": "/v1/embeddings",
             **self._batch_settings(),
         }
-        return id_of(self.service, self._api.post(self._place("batches"), body, seconds=self.batch_seconds))
+        return id_of(self.service, self._api.post(self._place("batches"), body, seconds=self.batch_timeout))
 
     def poll_batch(self, job_id: str) -> BatchState:
         return state_of(self.service, self._job(job_id))
@@ -83,10 +83,10 @@ class OpenAIProtocol(RemoteProvider):
         return results_of(self.service, self._job(job_id), self._download)
 
     def cancel_batch(self, job_id: str) -> None:
-        self._api.post(f"{self._place('batches', job_id)}/cancel", {}, seconds=self.batch_seconds)
+        self._api.post(f"{self._place('batches', job_id)}/cancel", {}, seconds=self.batch_timeout)
 
     def _job(self, job_id: str) -> Any:
-        return self._api.get(self._place("batches", job_id), seconds=self.query_seconds)
+        return self._api.get(self._place("batches", job_id), seconds=self.query_timeout)
 
     def _download(self, file_id: str) -> Iterator[str]:
         return self._api.lines(f"{self._place('files', file_id)}/content", seconds=FILE_SECONDS)

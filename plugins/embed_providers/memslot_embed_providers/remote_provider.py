@@ -22,8 +22,8 @@ class RemoteProvider:
     max_input_tokens = 8192
     max_batch_items = 100
     max_batch_tokens = 8000
-    query_seconds = 60.0
-    batch_seconds = 120.0
+    query_timeout = 60.0
+    batch_timeout = 120.0
     _use_proxies = True
 
     def __init__(self, service: Service, model: str, *, dimensions: int | None, known_dims: int | None) -> None:

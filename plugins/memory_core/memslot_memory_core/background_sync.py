@@ -171,7 +171,7 @@ class BackgroundSync:
 
     def _run_once(self, paths: Paths) -> bool:
         """Returns whether everything found is in the index."""
-        self.progress = SyncProgress(0, 0, 0)
+        self.progress = SyncProgress(0, 0)
         try:
             for _ in range(_BUSY_RETRIES):
                 try:

@@ -167,8 +167,8 @@ def _counted(db: apsw.Connection, generation: Generation) -> dict[str, int]:
 def count_changed(snapshot: Snapshot, sources: Sources) -> int:
     """How many files on disk are new, changed or gone; nothing is written."""
     disk = sources.discover()
-    rows = snapshot.db.execute(f"SELECT id, source, path, stamp, hash, resume FROM {snapshot.generation.tables.files}")
-    known = {(row[1], row[2]): IndexedFile(*row) for row in rows}
+    rows = snapshot.db.execute(f"SELECT source, path, stamp, hash, resume FROM {snapshot.generation.tables.files}")
+    known = {(source, path): IndexedFile(*row) for source, path, *row in rows}
     found = {(file.source, file.path): file for file in disk.files}
     gone = [path for source, path in known.keys() - found.keys() if not path.startswith(tuple(disk.unread))]
     changed = [file for name, file in found.items() if name not in known or _differs(file, known[name], sources)]

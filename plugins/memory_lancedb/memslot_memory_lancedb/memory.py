@@ -92,7 +92,6 @@ class LanceMemory:
         self.maintenance = Maintenance(
             self.store, self.embedder, backgrounds, keep=history, purge_on_forget=purge_on_forget
         )
-        self.history = history
         self._status_flight: SingleFlight[_StoreState] = SingleFlight("status")
 
     def search(self, query: str, *, max_results: int | None = None, explain: bool = False) -> MemorySearchOutcome:

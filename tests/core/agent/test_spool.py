@@ -26,8 +26,21 @@ LISTENER = """
 def agent_end(ctx, run, messages, success, error):
     HEARD.append([run.id, run.session.id, run.session.chat_type, [m["content"] for m in messages], success, error])
 """
+WAITING = """
+GO_ON = threading.Event()
+
+@hookimpl
+def agent_end(run):
+    HEARD.append(run.id)
+    GO_ON.wait(60)
+"""
 FAILING = LISTENER + "    raise RuntimeError('the kettle is empty')\n"
 KEY = "sk-" + "a1B2c3D4" * 4
+
+
+def go_on() -> None:
+    """Let the plugin WAITING go on."""
+    sys.modules["slow"].GO_ON.set()
 
 
 def finish(host: Host, text: str, session: str = "s") -> str:
@@ -82,7 +95,7 @@ def change(entry: Path, **values: Any) -> None:
 
 
 def test_a_run_is_on_disk_until_every_plugin_is_done(bench: Bench) -> None:
-    bench.write("slow", "@hookimpl\ndef agent_end(run):\n    time.sleep(0.5)\n    HEARD.append(run.id)\n")
+    bench.write("slow", WAITING)
     host = bench.load()
     run_id = finish(host, f"The key is {KEY}.")
 
@@ -93,6 +106,7 @@ def test_a_run_is_on_disk_until_every_plugin_is_done(bench: Bench) -> None:
     assert stat.S_IMODE(entry.stat().st_mode) == 0o600
     assert stat.S_IMODE(entry.parent.stat().st_mode) == 0o700
 
+    go_on()
     host.close()
     assert bench.heard("slow") == [run_id]
     assert entries(bench) == []
@@ -129,12 +143,13 @@ def test_it_is_delivered_after_the_first_run_and_not_before(bench: Bench) -> Non
 
 
 def test_entries_of_a_living_host_are_left_to_it(bench: Bench) -> None:
-    bench.write("slow", "@hookimpl\ndef agent_end(run):\n    HEARD.append(run.id)\n    time.sleep(1)\n")
+    bench.write("slow", WAITING)
     first = bench.load()
     run_id = finish(first, "Tea.")
 
     bench.load().close()
     assert len(entries(bench)) == 1
+    go_on()
     first.close()
     assert bench.heard("slow") == [run_id]
 
@@ -258,7 +273,8 @@ def note(what, messages):
 @hookimpl
 def agent_end(messages):
     note("begins", messages)
-    time.sleep(0.6)
+    while not os.path.exists(LOG + ".go_on"):
+        time.sleep(0.01)
     note("ends", messages)
 """
 
@@ -282,6 +298,7 @@ def test_of_many_processes_one_takes_an_entry_and_if_it_is_killed_another_does(b
         time.sleep(0.005)
     victim = int(log.read_text().split()[0])
     os.kill(victim, signal.SIGKILL)
+    log.with_name("log.go_on").touch()
     for taker in takers:
         taker.communicate(timeout=60)
     subprocess.run(arguments, input="\n", text=True, timeout=60, check=True, stdout=subprocess.DEVNULL)

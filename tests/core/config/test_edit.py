@@ -16,7 +16,7 @@ from memslot.config import edit
 from memslot.config.check import check_tree
 from memslot.config.edit import get_value, parse_cli_value, set_value, unset_value
 from memslot.config.json5_edit import set_in_text, unset_in_text
-from memslot.config.keypath import KeyPath, format_key, lookup, parse_key
+from memslot.config.keypath import KeyPath, format_key, lookup, parse_key, put
 from memslot.config.merge import copied
 from memslot.config.outline import outline
 from memslot.config.problems import ConfigProblem
@@ -62,7 +62,7 @@ def test_replacing_a_value_touches_nothing_else(json5: SimpleNamespace, data: st
     assert after.endswith(text[entry.value.end :])
     assert lookup(pyjson5.decode(after), path) == value
     expected = copied(tree)
-    edit._set(expected, path, value)
+    put(expected, path, value)
     assert pyjson5.decode(after) == expected
 
 
@@ -81,7 +81,7 @@ def test_new_keys_are_added_and_every_comment_is_kept(json5: SimpleNamespace, da
     value = data.draw(json5.values)
     after = set_in_text(text, path, value)
     expected = copied(tree)
-    edit._set(expected, path, value)
+    put(expected, path, value)
     assert pyjson5.decode(after) == expected
     assert MARK.findall(after) == MARK.findall(text)
     assert is_within(without_blanks(text), without_blanks(after))

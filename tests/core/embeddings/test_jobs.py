@@ -229,6 +229,29 @@ def test_a_refusal_is_an_error_and_keeps_the_job(tmp_path: Path) -> None:
     assert provider.cancelled == []
 
 
+def test_a_finished_job_whose_results_are_out_of_reach_is_kept_and_fetched_by_the_next_run(tmp_path: Path) -> None:
+    provider = BatchProvider()
+    provider.spoil = lambda results: raise_(ProviderBusyError("503"))
+    with pytest.raises(ProviderBusyError, match="503"):
+        run(provider, tmp_path)
+    assert [each["job"] for each in stored(tmp_path)] == ["job-1"]
+
+    provider.spoil = lambda results: results
+    assert numpy.allclose(run(provider, tmp_path), expected(), atol=1e-6)
+    assert (len(provider.jobs), provider.plain, stored(tmp_path)) == (1, [], [])
+
+
+@pytest.mark.parametrize("call", ["poll_batch", "fetch_batch"])
+def test_a_job_that_the_server_knows_no_longer_is_replaced(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, call: str
+) -> None:
+    provider = BatchProvider()
+    setattr(provider, call, lambda job: raise_(ProviderError("404")))
+    assert numpy.allclose(run(provider, tmp_path), expected(), atol=1e-6)
+    assert (provider.plain, stored(tmp_path)) == (TEXTS, [])
+    assert "404" in caplog.text
+
+
 def test_a_lost_connection_is_no_reason_to_give_a_job_up(tmp_path: Path) -> None:
     def script(job: str, looks: int) -> BatchState:
         if looks < 8:
@@ -278,20 +301,6 @@ def test_cancelling_cancels_the_job_and_forgets_it(tmp_path: Path, way: str) -> 
         run(provider, tmp_path, cancelled=stop, poll_interval=3600)  # longer than any test may take
     assert provider.cancelled == ["job-1"]
     assert stored(tmp_path) == []
-
-
-def test_progress_never_goes_back(tmp_path: Path) -> None:
-    told: list[tuple[int, int]] = []
-
-    def script(job: str, looks: int) -> BatchState:
-        if job == "job-1":
-            return BatchState("running", looks * 8, 25) if looks < 3 else BatchState("failed")
-        return BatchState("running", 2, 25) if looks < 2 else BatchState("done")
-
-    run(BatchProvider(script), tmp_path, progress=lambda done, total: told.append((done, total)))
-    assert told == sorted(told)
-    assert told[-1] == (25, 25)
-    assert all(done < 25 for done, _ in told[:-1])
 
 
 def test_a_provider_without_jobs_says_so(tmp_path: Path) -> None:

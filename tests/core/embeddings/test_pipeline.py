@@ -291,7 +291,12 @@ def test_a_broken_cache_stops_nothing_and_is_said_once(make_provider: Any, caplo
 
 
 def test_four_requests_run_at_once_and_no_more(make_provider: Any) -> None:
-    provider = make_provider(lambda texts: time.sleep(0.02), max_batch_items=5)
+    four = threading.Barrier(4, timeout=60)
+
+    def wait(texts: Sequence[str]) -> None:
+        four.wait()
+
+    provider = make_provider(wait, max_batch_items=5)
     pipeline = EmbeddingPipeline(provider)
     pipeline.embed_documents(TEXTS[:100])
     assert provider.most_at_once == 4

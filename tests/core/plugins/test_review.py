@@ -236,7 +236,7 @@ def test_async_plugin_keeps_its_one_loop_under_load_and_lets_it_go(write_plugin,
     @hookimpl
     def register_tools(ctx): return [Tool("loops", "x", {}, lambda args: str(len(LOOPS)))]
     """
-    host = load_host(write_plugin("p", code))
+    host = load_host(write_plugin("p", code), entries={"p": {"hooks": {"timeoutMs": 60_000}}})
     threads = [threading.Thread(target=lambda: host.run("hello").finish()) for _ in range(6)]
     for thread in threads:
         thread.start()

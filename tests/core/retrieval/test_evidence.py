@@ -11,7 +11,7 @@ from memslot.retrieval.vocabulary import shared_vocabulary
 
 
 def _matcher(*stems: str, **more: bool) -> Matcher:
-    return Matcher([WeightedTerm(stem, stem, 1.0, **more) for stem in stems])
+    return Matcher([WeightedTerm(stem, 1.0, **more) for stem in stems])
 
 
 def test_a_line_counts_by_the_terms_it_holds() -> None:
@@ -62,16 +62,16 @@ def test_an_unspaced_run_is_matched_inside() -> None:
 
 
 def test_letters_that_are_no_word_cost_nothing_where_they_are_missing() -> None:
-    word = WeightedTerm("会议", "会议", 1.0, is_pair=True)
-    straddling = WeightedTerm("议几", "议几", 1.0, is_pair=True, share=0.0)
+    word = WeightedTerm("会议", 1.0, is_pair=True)
+    straddling = WeightedTerm("议几", 1.0, is_pair=True, share=0.0)
     (found,) = gather_evidence(["会议在明天"], Matcher([word, straddling]))
 
     assert found.line == 1.0
 
 
 def test_letters_that_are_no_word_count_a_little_where_they_are_held() -> None:
-    words = [WeightedTerm(word, word, 1.0, is_pair=True) for word in ("会议", "预算")]
-    hint = WeightedTerm("室", "室", 1.0, is_pair=True, share=0.0)
+    words = [WeightedTerm(word, 1.0, is_pair=True) for word in ("会议", "预算")]
+    hint = WeightedTerm("室", 1.0, is_pair=True, share=0.0)
     without, held = gather_evidence(["会议", "会议室"], Matcher([*words, hint]))
 
     assert without.line == 0.5

@@ -25,8 +25,6 @@ def test_stop_words_of_another_language_stay_in_an_english_question() -> None:
 
 def test_names_and_numbers_are_marked() -> None:
     terms = {term.word: term for term in query_terms("when did Melanie run 10k in 2023").terms}
-    assert terms["melanie"].name
-    assert not terms["run"].name
     assert terms["2023"].number
     assert terms["10k"].number
     assert not terms["melanie"].number

@@ -508,8 +508,8 @@ def test_links_and_pipes_in_the_folder_are_no_transcripts(store: SessionStore, t
 
 
 def test_a_summary_stands_for_what_came_before_it(store: SessionStore) -> None:
-    store.append("s1", [{"role": "user", "content": str(number)} for number in range(6)])
-    record = store.append_compaction("s1", "zero to three", kept=2, tokens_before=900)
+    ids = store.append("s1", [{"role": "user", "content": str(number)} for number in range(6)])
+    record = store.append_compaction("s1", "zero to three", first_kept=ids[4], tokens_before=900)
     store.append("s1", [{"role": "user", "content": "6"}])
     found = store.read("s1")
 
@@ -531,7 +531,7 @@ def test_without_a_summary_the_context_is_everything(store: SessionStore) -> Non
     store.append("s1", [HELLO, HELLO])
 
     assert store.read("s1").context == (HELLO, HELLO)
-    assert store.append_compaction("fresh", "nothing yet", kept=3).compaction_count == 1
+    assert store.append_compaction("fresh", "nothing yet").compaction_count == 1
     assert len(store.read("fresh").context) == 1
 
 

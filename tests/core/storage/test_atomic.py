@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import stat
@@ -145,6 +146,22 @@ def test_an_existing_file_is_not_overwritten_unasked(tmp_path: Path) -> None:
     assert (tmp_path / "f").read_text() == "old"
     assert (tmp_path / "g").stat().st_nlink == 1
     assert names(tmp_path) == ["f", "g"]
+
+
+def test_without_hard_links_a_file_is_created_all_the_same_and_never_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(self: Path, target: Path) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")  # as on FAT
+
+    monkeypatch.setattr(Path, "hardlink_to", refuse)
+    write_file(tmp_path / "f", "first", overwrite=False)
+    with pytest.raises(FileExistsError):
+        write_file(tmp_path / "f", "second", overwrite=False)
+    with pytest.raises(FileChangedError):
+        write_file(tmp_path / "f", "third", expected=None)
+    assert (tmp_path / "f").read_text() == "first"
+    assert names(tmp_path) == ["f"]
 
 
 def test_a_stream_appears_when_it_is_whole(tmp_path: Path) -> None:

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import signal
+import stat
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -149,11 +152,17 @@ def test_a_read_only_folder_can_be_locked(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
 
 
+def refuse_folders(descriptor: int, operation: int, flock: Callable[[int, int], None] = fcntl.flock) -> None:
+    if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+        raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
+    flock(descriptor, operation)
+
+
 class TestWhereFoldersCannotBeLocked:
     @pytest.fixture(params=["no flock", "network"])
     def place(self, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         if request.param == "no flock":
-            monkeypatch.setattr(lock_module, "_flock", lambda *_: False)
+            monkeypatch.setattr(fcntl, "flock", refuse_folders)
         else:
             monkeypatch.setattr(lock_module, "_is_on_network", lambda _: True)
         return tmp_path

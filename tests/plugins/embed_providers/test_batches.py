@@ -40,8 +40,7 @@ def test_a_job_gives_the_vectors_that_plain_calls_give(name: str, wire: Any, mak
     job, states = _run(provider, TEXTS)
 
     assert [state.status for state in states] == ["running", "done"]
-    assert states[0].total == 5
-    assert states[-1] == BatchState(status="done", done=5, total=5, reason=None)
+    assert states[-1] == BatchState("done")
     results = provider.fetch_batch(job)
     assert {custom_id: list(vector) for custom_id, vector in results.items()} == {
         custom_id: list(provider.embed_documents([text])[0]) for custom_id, text in TEXTS
@@ -131,7 +130,6 @@ def test_a_text_that_fails_spoils_no_other(name: str, wire: Any, make: Any) -> N
     job, states = _run(provider, [("good", "fine"), ("bad", "FAIL"), ("also", "fine too")])
 
     assert states[-1].status == "done"
-    assert states[-1].done == 3
     results = provider.fetch_batch(job)
     assert set(results) == {"good", "bad", "also"}
     assert results["bad"] == ("Internal Server Error" if name == "voyage" else "this text is no good")

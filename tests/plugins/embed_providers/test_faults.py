@@ -125,7 +125,7 @@ def test_it_waits_as_long_as_the_server_asks(name: str, wire: Any, make: Any) ->
 def test_an_answer_that_does_not_come_or_does_not_end_is_given_up(name: str, fault: str, wire: Any, make: Any) -> None:
     server = wire(name)
     provider = make(name, base_url=server.url)
-    provider.query_seconds = 0.4
+    provider.query_timeout = 0.4
     server.fail(fault)
 
     error = _fails(lambda: provider.embed_query("q"))

@@ -71,7 +71,7 @@ def select(home: Path, *, provider: str = "local", env: dict[str, str] | None = 
 class TestFile:
     def test_its_head_says_what_it_is(self, model: Path) -> None:
         file = read_model_file(model)
-        assert (file.architecture, file.dims, file.context, file.pooling) == ("bert", 384, 512, "mean")
+        assert (file.architecture, file.dims, file.context) == ("bert", 384, 512)
 
     def test_two_models_of_one_name_are_told_apart(self, model: Path, tmp_path: Path) -> None:
         (tmp_path / "other").mkdir()

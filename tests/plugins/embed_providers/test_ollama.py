@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from memslot import EmbeddingProvider, Host, ProviderBusyError, ProviderOptions, ProviderRefusedError
+from memslot.embeddings.contract import timeouts_of
 from memslot.testing import EmbeddingProviderContract
 from memslot_embed_providers import ollama as plugin
 from memslot_embed_providers.ollama import server_address
@@ -111,3 +112,7 @@ def test_text_stays_here_only_when_the_server_is_here(
         (spec,) = [spec for spec in host.embedding_providers.specs if spec.id == "ollama"]
     assert spec.sends_text_away is away
     assert spec.auto_order is None
+
+
+def test_the_pipeline_waits_as_long_as_a_model_may_take_to_load(wire: Any, make: Any) -> None:
+    assert timeouts_of(make("ollama", base_url=wire("ollama").url)) == (300.0, 600.0)

@@ -345,7 +345,6 @@ def test_a_killed_import_is_finished_by_the_next(memslot: Any, homes: Homes, wor
     process.kill()
     process.wait()
     before = len(notes(workspace))
-    assert before < 405
 
     done = memslot.json("import", "codex", str(home))
     assert done["counts"]["same"] >= before

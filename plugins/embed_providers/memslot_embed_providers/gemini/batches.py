@@ -11,7 +11,6 @@ from urllib.parse import urlsplit, urlunsplit
 from memslot import ProviderError
 
 from memslot_embed_providers.batch_files import Results, read_records, sentence, vector_or_error, write_requests
-from memslot_embed_providers.batch_job import count
 from memslot_embed_providers.error_mapping import message_of
 from memslot_embed_providers.service import Service
 from memslot_embed_providers.vectors import Floats
@@ -90,12 +89,10 @@ def state(api: Api, service: Service, job_id: str) -> BatchState:
     status = _STATES.get(named.rpartition("_STATE_")[2])
     if status is None:
         raise ProviderError(f"{service} reports an unknown batch job status: {sentence(service, named)}")
-    counts = about.get("batchStats")
-    done = count(counts, "successfulRequestCount") + count(counts, "failedRequestCount")
     reason = sentence(service, message_of(job.get("error"))) if status == "failed" else None
     if status == "expired":
         reason = "the job expired before it was finished"
-    return BatchState(status=status, done=done, total=count(counts, "requestCount"), reason=reason)
+    return BatchState(status, reason)
 
 
 def results(api: Api, service: Service, job_id: str, read: Callable[[Any], Floats[float]]) -> Results:

@@ -40,11 +40,11 @@ class GeminiProvider(RemoteProvider):
         room = room_for(len(texts))
         if query and len(texts) == 1:
             body = self._request(texts[0], "RETRIEVAL_QUERY")
-            answer = self._api.post(f"{self._url}:embedContent", body, seconds=self.query_seconds, room=room)
+            answer = self._api.post(f"{self._url}:embedContent", body, seconds=self.query_timeout, room=room)
             return [self._vector(answer.get("embedding") if isinstance(answer, dict) else None)]
         requests = [self._request(text, "RETRIEVAL_DOCUMENT") for text in texts]
         answer = self._api.post(
-            f"{self._url}:batchEmbedContents", {"requests": requests}, seconds=self.batch_seconds, room=room
+            f"{self._url}:batchEmbedContents", {"requests": requests}, seconds=self.batch_timeout, room=room
         )
         return [self._vector(row) for row in read_list(self.service, answer, len(texts))]
 

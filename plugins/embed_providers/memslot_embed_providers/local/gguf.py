@@ -17,7 +17,8 @@ _TEXT, _ARRAY = 8, 9
 _MAX_DIMENSIONS = 8
 _SAMPLES, _SAMPLE_BYTES = 64, 4096
 # enum llama_pooling_type; 0 is none, 4 ranks pairs and returns no vector
-_POOLING = {1: "mean", 2: "cls", 3: "last"}
+_POOLING = (1, 2, 3)
+"""Mean, CLS and last."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,6 @@ class ModelFile:
     architecture: str
     dims: int
     context: int
-    pooling: str
     fingerprint: str
     """A fingerprint of the model: a digest of the size, the header and samples of the weights.
 
@@ -87,10 +87,9 @@ def _parse_head(path: Path, values: dict[str, Any], fingerprint: str) -> ModelFi
     if not isinstance(dims, int) or dims < 1 or not isinstance(context, int) or context < 1:
         raise not_an_embedding_model(path, f"it ({architecture}) names no vector or context length")
     # Generative models have vectors too, but no pooling for a whole text.
-    pooling = _POOLING.get(values.get(f"{architecture}.pooling_type", 0))
-    if pooling is None:
+    if values.get(f"{architecture}.pooling_type") not in _POOLING:
         raise not_an_embedding_model(path, f"it ({architecture}) specifies no pooling")
-    return ModelFile(path, architecture, dims, context, pooling, fingerprint)
+    return ModelFile(path, architecture, dims, context, fingerprint)
 
 
 class _CutOff(Exception):

@@ -21,8 +21,8 @@ class OllamaProvider(RemoteProvider):
     max_input_tokens = 2048
     max_batch_items = 64
     # The first request may wait for the model to load from disk.
-    query_seconds = 300.0
-    batch_seconds = 600.0
+    query_timeout = 300.0
+    batch_timeout = 600.0
 
     def __init__(self, options: ProviderOptions) -> None:
         address = server_address(options.base_url, options.env)
@@ -45,7 +45,7 @@ class OllamaProvider(RemoteProvider):
             answer = self._api.post(
                 f"{self.service.base_url}/api/embed",
                 body,
-                seconds=self.query_seconds if query else self.batch_seconds,
+                seconds=self.query_timeout if query else self.batch_timeout,
                 room=room_for(len(texts)),
             )
         except ProviderRefusedError as error:

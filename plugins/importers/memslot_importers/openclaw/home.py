@@ -35,7 +35,6 @@ class OpenClawHome:
     """What was found at a path: a whole home, or (`is_workspace`) a folder with notes only."""
 
     root: Path
-    config_file: Path | None
     tree: Mapping[str, Any] = field(repr=False)
     agents: tuple[OpenClawAgent, ...] = ()
     unlisted: tuple[str, ...] = ()
@@ -61,10 +60,10 @@ def read_openclaw(path: Path) -> OpenClawHome:
                 "(it has no MEMORY.md, USER.md or memory folder); name another folder"
             )
         only = OpenClawAgent(DEFAULT_AGENT, True, path, None)
-        return OpenClawHome(path, None, {}, (only,), is_workspace=True)
+        return OpenClawHome(path, {}, (only,), is_workspace=True)
     tree = ConfigFile.read_tree(config_file) if config_file else {}
     agents = _agents(path, tree)
-    return OpenClawHome(path, config_file, tree, agents, _unlisted(path, agents))
+    return OpenClawHome(path, tree, agents, _unlisted(path, agents))
 
 
 def _has_notes(folder: Path) -> bool:

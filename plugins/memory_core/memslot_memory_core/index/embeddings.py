@@ -344,8 +344,7 @@ def prune(db: apsw.Connection, generations: Sequence[int], keep: int) -> int:
         return 0
     if keep and count > _WORTH_COUNTING:
         # Finding unused vectors scans all of them: not worth it after each edit.
-        pluralize = "SELECT coalesce(sum(vectors + turn_vectors + part_vectors), 0) FROM generations"
-        used = int(db.execute(pluralize).get)
+        used = int(db.execute("SELECT coalesce(sum(vectors + turn_vectors + part_vectors), 0) FROM generations").get)
         if min(surplus, count - used) < count // 50:
             return 0
     users = [
@@ -371,15 +370,15 @@ def _count(db: apsw.Connection) -> int:
 
     They are counted once; after that the newest id tells, since only `prune` deletes any.
     """
-    pluralize = IndexMetadata(db).read(_COUNTED)
-    if pluralize is None:
+    counted = IndexMetadata(db).read(_COUNTED)
+    if counted is None:
         with transaction(db):
-            pluralize = _record_count(db)
-    count, newest = pluralize
+            counted = _record_count(db)
+    count, newest = counted
     return int(count + db.execute(_NEWEST).get - newest)
 
 
 def _record_count(db: apsw.Connection) -> list[int]:
-    pluralize = [int(db.execute("SELECT count(*) FROM embeddings").get), int(db.execute(_NEWEST).get)]
-    IndexMetadata(db).write(_COUNTED, pluralize)
-    return pluralize
+    counted = [int(db.execute("SELECT count(*) FROM embeddings").get), int(db.execute(_NEWEST).get)]
+    IndexMetadata(db).write(_COUNTED, counted)
+    return counted

@@ -67,7 +67,6 @@ class _Counts:
     indexed: int = 0
     removed: int = 0
     unchanged: int = 0
-    chunks: int = 0
     complete: bool = True
     problems: list[str] = field(default_factory=list)
 
@@ -149,7 +148,7 @@ class IndexPass:
 
     def _report_progress(self, done: int, total: int) -> None:
         if self._progress is not None:
-            self._progress(SyncProgress(done, total, self._tally.chunks))
+            self._progress(SyncProgress(done, total))
 
     # What is due
 
@@ -183,7 +182,7 @@ class IndexPass:
         return int(self._db.execute("SELECT files FROM generations WHERE id = ?", (self._target.number,)).get)
 
     def _known_file(self, file: SourceFile) -> IndexedFile | None:
-        columns = "id, source, path, stamp, hash, resume"
+        columns = "stamp, hash, resume"
         row = self._db.execute(
             f"SELECT {columns} FROM {self._tables.files} WHERE source = ? AND path = ?", _named(file)
         ).get
@@ -289,7 +288,6 @@ class IndexPass:
                 if self._limits.reached and done < len(due):
                     self._tally.complete = False
                     break
-        self._tally.chunks = 0  # counted once they have their vectors
         return [file for file in due if _named(file) in written]
 
     def _write(self, prepared: Sequence[PreparedFile]) -> None:
@@ -304,7 +302,6 @@ class IndexPass:
                 while left and time.monotonic() - started < _SECONDS_PER_TRANSACTION:
                     each = left.pop(0)
                     write_file(self._db, self._tables, self._engines, each, vectors)
-                    self._tally.chunks += len(each.chunks)
 
     def _ensure_background(self) -> None:
         background = self._run.background()

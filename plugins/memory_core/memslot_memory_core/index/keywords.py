@@ -106,14 +106,14 @@ def frequencies(db: apsw.Connection, table: str, stems: Iterable[str]) -> dict[s
     writing = db.txn_state("main") == apsw.SQLITE_TXN_WRITE  # the stamp is written when the transaction ends
     stamp = b"" if writing else _stamp(db, table)
     stored = known.get(table)
-    pluralize = dict(stored[1]) if stored is not None and stored[0] == stamp and not writing else {}
-    missing = [stem for stem in wanted if stem not in pluralize]
+    counts = dict(stored[1]) if stored is not None and stored[0] == stamp and not writing else {}
+    missing = [stem for stem in wanted if stem not in counts]
     if missing:
         query = f"SELECT doc FROM {table}_vocab WHERE term = ?"
-        pluralize |= {stem: db.execute(query, (stem,)).get or 0 for stem in missing}
+        counts |= {stem: db.execute(query, (stem,)).get or 0 for stem in missing}
         if not writing and _stamp(db, table) == stamp:
-            known[table] = (stamp, pluralize)
-    return {stem: pluralize[stem] for stem in wanted}
+            known[table] = (stamp, counts)
+    return {stem: counts[stem] for stem in wanted}
 
 
 def _vocabulary(db: apsw.Connection, table: str, first: str, last: str) -> list[tuple[str, int]]:

@@ -27,9 +27,6 @@ UNSETTLED = "?"
 class IndexedFile:
     """A file's row in the index."""
 
-    number: int
-    source: str
-    path: str
     stamp: str
     hash: str
     resume: str | None

@@ -21,7 +21,6 @@ class SyncProgress:
 
     files: int
     total: int
-    chunks: int
     phase: Literal["indexing", "finishing"] = "indexing"
     """`finishing`: all files are indexed, and the vector tables are being optimized."""
 

@@ -24,6 +24,7 @@ from memslot_memory_core.index.connection import (
     move_aside,
     open_for_reading,
     open_index,
+    writer_lock,
 )
 from memslot_memory_core.index.generation import Generation
 from memslot_memory_core.index.schema import is_prepared, prepare
@@ -97,8 +98,6 @@ class IndexFile:
 
         A damaged file is moved aside as soon as it is noticed; the index is rebuilt from the notes.
         """
-        from memslot_memory_core.index.connection import writer_lock
-
         with writer_lock(self.file, wait_seconds=wait_seconds, cancelled=cancelled):
             if self._closed:
                 raise IndexFault("this memory is closed")
@@ -181,8 +180,6 @@ class IndexFile:
 
         The next writer builds a new one. Raises IndexBusyError if a writer is still active after `wait_seconds`.
         """
-        from memslot_memory_core.index.connection import writer_lock
-
         with writer_lock(self.file, wait_seconds=wait_seconds):
             self.drop_readers()
             if self._damaged is not None and file_identity(self.file) == self._damaged:

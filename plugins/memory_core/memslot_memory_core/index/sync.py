@@ -252,7 +252,7 @@ class Synchronizer:
 
 def _report_finishing(progress: Progress | None, report: SyncReport) -> None:
     if progress is not None:
-        progress(SyncProgress(report.indexed, report.indexed, 0, "finishing"))
+        progress(SyncProgress(report.indexed, report.indexed, "finishing"))
 
 
 def _scan_record(report: SyncReport, scan: DiskScan) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
@@ -192,9 +191,7 @@ class VectorTables:
 
     def load(self, db: apsw.Connection, name: str) -> str | None:
         """Load an engine on a connection; returns why that failed, or None."""
-        with contextlib.suppress(apsw.Error):
-            return load(db, name, extension_path=self._extension_path)
-        return f"{name} could not be loaded"
+        return load(db, name, extension_path=self._extension_path)
 
 
 def _is_past(key: GenerationKey, generation: Generation) -> bool:

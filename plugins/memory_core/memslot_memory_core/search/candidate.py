@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
-from memslot.retrieval import ENGLISH, DateRange, QueryTerms, WeightedTerm, find_dates, script_of
+from memslot.retrieval import ENGLISH, DateRange, WeightedTerm, find_dates, script_of
 
 from memslot_memory_core.index.tokenizer import stems
 
@@ -60,20 +60,17 @@ class RankingQuery:
     dates: tuple[DateRange, ...] = ()
 
 
-def ranking_query(query: str, terms: QueryTerms, weighed: WeighedQuery, today: date | None = None) -> RankingQuery:
+def ranking_query(query: str, weighed: WeighedQuery, today: date | None = None) -> RankingQuery:
     """Build the ranking query from the weighed terms."""
     dates, rest = find_dates(query, today or date.today())
     said = set(stems(rest, ENGLISH)) if dates else None  # as a query's terms are
-    written = {term.stem: term for term in terms.terms}
     asked = []
     for stem in weighed.idf:
         if said is not None and stem not in said:
             continue
-        term = written.get(stem)
         asked.append(
             WeightedTerm(
                 stem,
-                term.word if term else stem,
                 _weight(weighed.rows, weighed.frequency.get(stem, 0)),
                 is_pair=script_of(stem) in _UNSPACED,
                 share=weighed.shares.get(stem, 1.0),
@@ -82,9 +79,9 @@ def ranking_query(query: str, terms: QueryTerms, weighed: WeighedQuery, today: d
         )
     for hint, frequency in weighed.hints.items():
         if said is None or hint in said:
-            asked.append(WeightedTerm(hint, hint, _weight(weighed.rows, frequency), is_pair=True, share=0.0))
+            asked.append(WeightedTerm(hint, _weight(weighed.rows, frequency), is_pair=True, share=0.0))
     if not asked:  # the question is only a date
-        asked = [WeightedTerm(stem, stem, 1.0) for stem in weighed.idf]
+        asked = [WeightedTerm(stem, 1.0) for stem in weighed.idf]
     return RankingQuery(tuple(asked), weighed.sum_idf, dates)
 
 

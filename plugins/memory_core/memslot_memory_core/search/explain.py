@@ -23,7 +23,6 @@ class Explanation:
     `window` are None if the candidate was not reranked, `date` if the question names none.
     """
 
-    id: int
     path: str
     start_line: int
     end_line: int

@@ -276,7 +276,6 @@ class _Explainer:
     def explain(self, scored: _Scored, outcome: str, score: float) -> Explanation:
         each, found = scored.candidate, scored.evidence
         return Explanation(
-            each.id,
             each.path,
             each.start_line,
             each.end_line,

@@ -109,7 +109,7 @@ class Searcher:
             generation = snapshot.generation
             other_settings = self._other_settings(snapshot, pipeline)
             weighed = weigh(snapshot.db, generation.tables.words, terms)
-            asked = ranking_query(text, terms, weighed)
+            asked = ranking_query(text, weighed)
             vector_query = None if leg.vector is None else self._vector_query(snapshot, leg.vector)
             if vector_query is None and leg.vector is not None:
                 leg = _VectorLeg(why_not=_keywords_only("the index has too few texts yet for vector search"))
@@ -293,13 +293,11 @@ class Searcher:
 
 def _hit(chunk: RankedChunk, matcher: Matcher, line_scores: Sequence[float], limit: int, explain: bool) -> MemoryHit:
     found = chunk.candidate
-    lines = found.text.split("\n")
-    numbers = [min(found.start_line + offset, found.end_line) for offset in range(len(lines))]
-    snippet = make_snippet(found.text, line_scores, matcher, limit, numbers=numbers)
+    snippet = make_snippet(found.text, line_scores, matcher, limit)
     return MemoryHit(
         path=found.path,
         score=round(chunk.score, 4),
-        snippet=redact(snippet.text)[:limit],
+        snippet=redact(snippet)[:limit],
         source=found.source,
         start_line=found.start_line,
         end_line=found.end_line,

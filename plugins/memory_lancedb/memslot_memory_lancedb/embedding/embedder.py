@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from memslot_memory_lancedb.store.schema import Vector
 
 Choose = Callable[[], tuple[EmbeddingPipeline | None, Selection]]
-Progress = Callable[[int, int], None]
 PATIENCE_SECONDS = 10.0
 """Timeout for one text in the foreground; after that it is stored without a vector."""
 CHOOSE_AGAIN_SECONDS = 60.0
@@ -85,7 +84,6 @@ class Embedder:
         self,
         texts: Sequence[str],
         *,
-        progress: Progress | None = None,
         cancelled: threading.Event | None = None,
         seconds: float | None = None,
     ) -> list[Vector | None]:
@@ -102,7 +100,7 @@ class Embedder:
             return time.monotonic() > until or (cancelled is not None and cancelled.is_set())
 
         try:
-            rows = pipeline.embed_documents(texts, progress=progress, cancelled=must_stop)
+            rows = pipeline.embed_documents(texts, cancelled=must_stop)
         except MemslotError as error:
             if cancelled is not None and cancelled.is_set():
                 raise

@@ -99,7 +99,6 @@ def _weighted(stem: str, term: Term | None, frequency: int, rows: int, share: fl
     rarity = math.log(1 + (max(rows, frequency) - frequency + 0.5) / (frequency + 0.5))
     return WeightedTerm(
         stem,
-        term.word if term is not None else stem,
         math.sqrt(rarity),
         is_pair=script_of(stem) in _UNSPACED,
         share=share,

@@ -13,7 +13,7 @@ from memslot.retrieval import calibrated, gather_evidence, relevance_of
 from memslot_memory_lancedb.embedding.embedder import PATIENCE_SECONDS, Embedded, Embedder
 from memslot_memory_lancedb.memory_record import LEGS, Leg, SearchHit
 from memslot_memory_lancedb.recall.background import Backgrounds
-from memslot_memory_lancedb.recall.query import WeighedQuery
+from memslot_memory_lancedb.recall.query import WeighedQuery, weigh
 from memslot_memory_lancedb.recall.statistics import Statistics
 from memslot_memory_lancedb.scores import score_of
 from memslot_memory_lancedb.store.store import MemoryStore
@@ -101,18 +101,18 @@ class MemorySearcher:
         """The embedder's last failure, if it has not worked since."""
         return self._embedder.fault
 
-    def find(self, query: str, limit: int, seconds: float = PATIENCE_SECONDS) -> SearchOutcome:
-        """The best memories for a query; keywords only if there is no vector after `seconds`.
-
-        Raises a StoreError if the store can't be read.
-        """
+    def find(self, query: str, limit: int) -> SearchOutcome:
+        """The best memories for a query. Raises a StoreError if the store can't be read."""
         text = clean_query(query)
         if not text:
             return SearchOutcome((), "none", "the query is empty", "give a few words to search for")
-        return self.find_any([text], limit, seconds)
+        return self.find_any([text], limit)
 
     def find_any(self, queries: Sequence[str], limit: int, seconds: float = PATIENCE_SECONDS) -> SearchOutcome:
-        """The best memories for any of several queries, scored by their best query."""
+        """The best memories for any of several queries, scored by their best query.
+
+        By keywords only if there is no vector after `seconds`.
+        """
         table = self._store.live()
         if table is None or not queries:
             return SearchOutcome((), BOTH)
@@ -166,9 +166,6 @@ class _Search:
         return BOTH if self.by_words else MEANING
 
     def run(self, text: str, embedded: Embedded, queries: int) -> list[SearchHit]:
-        from memslot_memory_lancedb.recall.query import weigh
-        from memslot_memory_lancedb.recall.search import rank
-
         query = weigh(text, self._terms)
         meaning = self._meaning(embedded)
         rows: dict[str, SearchRow] = {}
@@ -186,8 +183,6 @@ class _Search:
         return rank(list(rows.values()), query, meaning, self._rows * queries)
 
     def _meaning(self, embedded: Embedded) -> QueryMeaning | None:
-        from memslot_memory_lancedb.recall.search import QueryMeaning
-
         identity = self._table.generation.identity
         if embedded.vector is None or identity is None:
             return None

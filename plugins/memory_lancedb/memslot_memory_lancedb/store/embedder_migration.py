@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from memslot import EmbeddingCancelledError
 
-from memslot_memory_lancedb.embedding.embedder import Embedder, Progress
+from memslot_memory_lancedb.embedding.embedder import Embedder
 from memslot_memory_lancedb.embedding.identity import Identity
 from memslot_memory_lancedb.memory_record import MemoryRecord
 from memslot_memory_lancedb.store.predicate import WAITING
 from memslot_memory_lancedb.store.store import MemoryStore
 from memslot_memory_lancedb.store.table import MemoryTable
 
+Progress = Callable[[int, int], None]
 AT_ONCE = 500
 """Rows per batch: the most work lost if the process ends."""
 _PASSES = 10

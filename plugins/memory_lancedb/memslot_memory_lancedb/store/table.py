@@ -244,9 +244,9 @@ class MemoryTable:
         rows = self._arrow(memories, vectors)
         # Retries merge by id: a failed attempt may have written the rows.
         version = self._database.attempt(lambda: self.handle.add(rows), lambda: self._merge(rows)).version
-        pluralize = self._vectorless
-        if pluralize is not None and pluralize[0] == version - 1:  # no other writes in between, so the sum is known
-            self._vectorless = (version, pluralize[1] + sum(vector is None for vector in vectors))
+        known = self._vectorless
+        if known is not None and known[0] == version - 1:  # no other writes in between, so the sum is known
+            self._vectorless = (version, known[1] + sum(vector is None for vector in vectors))
 
     def put(self, memories: Sequence[MemoryRecord], vectors: Sequence[Vector | None]) -> None:
         """Add or replace memories by id, all or none. Idempotent."""

@@ -373,7 +373,7 @@ class JobProvider(HashingProvider):
     def poll_batch(self, job_id: str) -> BatchState:
         self.looks[job_id] += 1
         is_done = self.looks[job_id] > 1 and not self.is_slow
-        return BatchState("done" if is_done else "running", total=len(self.jobs[job_id]))
+        return BatchState("done" if is_done else "running")
 
     def fetch_batch(self, job_id: str) -> dict[str, Any]:
         rows = super().embed_documents([text for _, text in self.jobs[job_id]])

@@ -102,6 +102,21 @@ def test_list_of_exports_that_was_lost_is_made_again(transcripts: Path) -> None:
     assert export(transcripts) == Export(removed=1)
 
 
+def test_what_an_interrupted_export_wrote_is_removed_with_its_transcript(transcripts: Path) -> None:
+    def interrupted(file: Path) -> str:
+        if file.stem == "s2":
+            raise KeyboardInterrupt
+        return render(file)
+
+    with pytest.raises(KeyboardInterrupt):
+        export_sessions(transcripts, transcripts.parent / "export", interrupted, retention_days=None, now=NOW)
+    assert list(exported(transcripts)) == ["s1.md"]
+
+    (transcripts / "s1.jsonl").unlink()
+    export(transcripts)
+    assert list(exported(transcripts)) == ["s2.md"]
+
+
 def test_list_of_exports_cannot_name_files_elsewhere(transcripts: Path) -> None:
     folder = transcripts.parent / "export"
     folder.mkdir()

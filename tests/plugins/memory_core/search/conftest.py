@@ -44,6 +44,6 @@ def make_search() -> MakeSearch:
             )
             for number, text in enumerate(texts)
         ]
-        return ranking_query(query, query_terms(query), weighed, TODAY), candidates
+        return ranking_query(query, weighed, TODAY), candidates
 
     return make

@@ -73,8 +73,3 @@ def test_what_an_extension_cannot_hold_goes_to_one_that_can(dims: int, name: str
 
 def test_vec1_cannot_be_had_for_single_numbers() -> None:
     assert "2 to 4,096" in choose_engine("vec1", rows=1, dims=1, loads=ALL).reason
-
-
-def test_an_unknown_wish_is_refused() -> None:
-    with pytest.raises(ValueError, match="unknown vector engine 'faiss'; choose one of auto, sqlite-vec, vec1, numpy"):
-        choose_engine("faiss", rows=1, dims=1, loads=ALL)  # type: ignore[arg-type]

@@ -29,8 +29,6 @@ class VectorEngine(Protocol):
     An engine object belongs to one table of one database file; it may be shared by threads and connections.
     """
 
-    name: str
-
     def search(self, db: apsw.Connection, query: bytes, limit: int, *, state: State) -> list[Hit]:
         """The rows of this snapshot with the largest cosine, best first; ties by smaller id."""
 
@@ -45,9 +43,6 @@ class VectorEngine(Protocol):
 
     def create(self, db: apsw.Connection) -> None:
         """Create the empty table."""
-
-    def drop(self, db: apsw.Connection) -> None:
-        """Drop the table, if it exists."""
 
     def fill(self, db: apsw.Connection) -> None:
         """Fill the empty table with all canonical rows."""

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     EngineName = Literal["sqlite-vec", "vec1", "numpy"]
     Wanted = Literal["auto", "sqlite-vec", "vec1", "numpy"]
 
-_WANTED = ("auto", "sqlite-vec", "vec1", "numpy")
-
 LARGE = 2_000_000
 """Rows times dimensions from which vec1 is preferred; sqlite-vec takes about 4 ms for so many."""
 
@@ -34,8 +32,6 @@ def choose_engine(
     `current` is the existing table's engine: a shrinking table keeps it until half the threshold, so that an index near
     the threshold is not rewritten repeatedly.
     """
-    if wanted not in _WANTED:
-        raise ValueError(f"unknown vector engine {wanted!r}; choose one of {', '.join(_WANTED)}")
     if wanted == "numpy":
         return Choice("numpy", "set in the config")
     if wanted != "auto":

@@ -14,7 +14,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from memslot_memory_core.index.vectors.cosines import cosines, cosines_with_first, nearest_rows
+from memslot_memory_core.index.vectors.cosines import (
+    Scores,
+    cosines,
+    cosines_with_first,
+    in_blocks,
+    nearest_rows,
+    scan,
+    unit,
+)
 from memslot_memory_core.index.vectors.engine import BEFORE_ALL, Hit, State, VectorTable, is_nonzero
 
 if TYPE_CHECKING:
@@ -109,8 +117,6 @@ _DEAD_SHARE, _DEAD_AT_LEAST = 0.15, 256
 class NumpyEngine:
     """A matrix of all vectors; exact."""
 
-    name = "numpy"
-
     def __init__(self, table: VectorTable) -> None:
         self._table = table
         self._lock = threading.Lock()
@@ -123,8 +129,6 @@ class NumpyEngine:
         self._table.check(query, "the query")
         if limit < 1 or not is_nonzero(query):
             return []
-        from memslot_memory_core.index.vectors.cosines import Scores, scan, unit
-
         view = self._snapshot_view(db, state)
         if view is None:
             scores = scan(db, self._table, query)
@@ -150,12 +154,6 @@ class NumpyEngine:
 
     def create(self, db: apsw.Connection) -> None:
         """Nothing to do: there is no table."""
-
-    def drop(self, db: apsw.Connection) -> None:
-        """Free the memory."""
-        with self._lock:
-            self._matrix = None
-            self._settled = {}
 
     def fill(self, db: apsw.Connection) -> None:
         """Nothing to do: rows are loaded by the next search."""
@@ -210,8 +208,6 @@ class NumpyEngine:
             return self._matrix.view(is_snapshot)
 
     def _read_all(self, db: apsw.Connection, state: State) -> None:
-        from memslot_memory_core.index.vectors.numpy_engine import Matrix
-
         changes, count = state
         matrix = Matrix(self._table.dims, count + count // 8)
         self._settled = {changes: self._read_new(db, matrix, BEFORE_ALL)}
@@ -220,8 +216,6 @@ class NumpyEngine:
 
     def _read_new(self, db: apsw.Connection, matrix: Matrix, after: int) -> int:
         """Append rows with a larger id; returns the id up to which no vector is missing."""
-        from memslot_memory_core.index.vectors.cosines import in_blocks
-
         table = self._table
         ids = table.ids_after(db, after)
         known = set(matrix.ids[matrix.ids > after].tolist())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from memslot_memory_core.index.vectors.cosines import Nearest, cosines, nearest_rows
+from memslot_memory_core.index.vectors.cosines import Nearest, cosines, nearest_rows, scan
 from memslot_memory_core.index.vectors.engine import DIMS, Hit, State, VectorTable, is_nonzero
 
 if TYPE_CHECKING:
@@ -46,8 +46,6 @@ class SqliteVecEngine:
 
     def _propose(self, db: apsw.Connection, query: bytes, wanted: int) -> Nearest:
         if wanted > _MOST:
-            from memslot_memory_core.index.vectors.cosines import scan
-
             return scan(db, self._table, query).nearest(wanted)
         found = list(
             db.execute(f"SELECT rowid, distance FROM {self._name} WHERE embedding MATCH ? AND k = ?", (query, wanted))
@@ -67,9 +65,6 @@ class SqliteVecEngine:
             f"embedding float[{self._table.dims}] distance_metric=cosine, chunk_size={self._block})"
         )
 
-    def drop(self, db: apsw.Connection) -> None:
-        db.execute(f"DROP TABLE IF EXISTS {self._name}")
-
     def fill(self, db: apsw.Connection) -> None:
         with db:
             self.add(db, self._table.after(db))
@@ -83,7 +78,7 @@ class SqliteVecEngine:
         if (blocks - 2) * self._block <= 2 * (self.count(db) or 0):
             return False
         with db:
-            self.drop(db)
+            db.execute(f"DROP TABLE {self._name}")
             self.create(db)
             self.fill(db)
         return True

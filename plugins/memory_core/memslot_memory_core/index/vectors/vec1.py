@@ -90,9 +90,6 @@ class Vec1Engine:
         db.execute(f"CREATE VIRTUAL TABLE {self._name} USING vec1(vector)")
         self._make_flat(db)
 
-    def drop(self, db: apsw.Connection) -> None:
-        db.execute(f"DROP TABLE IF EXISTS {self._name}")
-
     def fill(self, db: apsw.Connection) -> None:
         self.add(db, self._table.after(db))
 
