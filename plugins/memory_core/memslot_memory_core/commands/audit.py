@@ -26,9 +26,9 @@ def make_audit_command(ctx: PluginContext) -> click.Command:
     @click.option("--strict", is_flag=True, help="Exit with 1 if anything was found.")
     @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
     def audit(kinds: tuple[str, ...], stale_days: int, strict: bool, as_json: bool) -> None:
-        """Check the notes for duplicates, secrets, stale tasks and files that can't be indexed.
+        """Check the notes for duplicates, secrets and stale tasks.
 
-        Changes nothing. Secrets are shown redacted.
+        Also reports files that can't be indexed. Changes nothing. Secrets are shown redacted.
 
         \b
         Examples:

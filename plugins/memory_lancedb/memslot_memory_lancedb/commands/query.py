@@ -79,7 +79,13 @@ def add_commands(group: click.Group, memory: LanceMemory, settings: Settings) ->
     @click.option("--category", type=click.Choice(CATEGORIES), help="Only these.")
     @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
     def list_memories(limit: int, offset: int, category: str | None, as_json: bool) -> None:
-        """List memories, the newest first."""
+        """List memories, newest first.
+
+        \b
+        Examples:
+          memslot ltm list
+          memslot ltm list --category preference -n 100
+        """
         found, total = memory.store.newest(limit, offset, category)
         if as_json:
             print_json({"total": total, "memories": [each.to_json() for each in found]})
@@ -93,7 +99,13 @@ def add_commands(group: click.Group, memory: LanceMemory, settings: Settings) ->
     @click.option("-n", "--limit", type=click.IntRange(1, 200), default=5, show_default=True, help="How many.")
     @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
     def search(query: str, limit: int, as_json: bool) -> None:
-        """Search memories for QUERY, best first, with relevance and scores."""
+        """Search memories for QUERY, with relevance and scores.
+
+        \b
+        Examples:
+          memslot ltm search "what do I drink?"
+          memslot ltm search "what do I drink?" --json | jq -r '.results[0].text'
+        """
         from memslot.retrieval import WEAK_SCORE
 
         recalled = memory.searcher.find(query, limit)
@@ -115,7 +127,14 @@ def add_commands(group: click.Group, memory: LanceMemory, settings: Settings) ->
     @group.command()
     @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
     def stats(as_json: bool) -> None:
-        """Show where memories are stored, how many there are, and how they are searched."""
+        """Show where memories are stored and how many there are.
+
+        Also shows how they are searched, and any problems; exits with 1 if there are some.
+
+        \b
+        Examples:
+          memslot ltm stats
+        """
         seen = overview_of(memory)
         problems = list(memory.status().problems)
         if as_json:
@@ -132,7 +151,7 @@ def add_commands(group: click.Group, memory: LanceMemory, settings: Settings) ->
     @click.option("-n", "--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="How many.")
     @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
     def explain(text: str | None, limit: int, as_json: bool) -> None:
-        """Show whether TEXT would be captured, and why; without TEXT, list recent decisions.
+        """Show whether TEXT would be captured, and why. Without TEXT, list recent decisions.
 
         \b
         Examples:
