@@ -6,6 +6,7 @@ import click
 from memslot import PluginContext, print_json, print_table, say_done
 
 from memslot_memory_core.audit.findings import KINDS, AuditReport, Finding
+from memslot_memory_core.search_output import pluralize
 from memslot_memory_core.settings import search_settings
 
 _MAX_OTHERS = 3
@@ -52,7 +53,7 @@ def make_audit_command(ctx: PluginContext) -> click.Command:
 
 
 def _print(report: AuditReport) -> None:
-    checked = f"{report.files} notes with {report.passages} passages"
+    checked = f"{pluralize(report.files, 'note')} with {pluralize(report.passages, 'passage')}"
     if not report.findings:
         say_done(f"no findings in {checked}")
         return

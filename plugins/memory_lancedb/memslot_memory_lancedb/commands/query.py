@@ -90,6 +90,9 @@ def add_commands(group: click.Group, memory: LanceMemory, settings: Settings) ->
         if as_json:
             print_json({"total": total, "memories": [each.to_json() for each in found]})
             return
+        if not found:
+            say("No memories found.")
+            return
         print_table(["id", "created", "category", "text"], [_row(each) for each in found])
         if total > offset + len(found):
             say(f"{offset + len(found)} of {total}; more with --offset {offset + len(found)}")
@@ -116,13 +119,15 @@ def add_commands(group: click.Group, memory: LanceMemory, settings: Settings) ->
             return
         if recalled.warning:
             say_warning(recalled.warning + (f"; {recalled.action}" if recalled.action else ""))
+        if not recalled.found:
+            say("No memories found.")
+            return
         rows = [
             [f"{each.relevance:.3f}", f"{each.score:.3f}", "+".join(each.found_by), *_row(each.memory)]
             for each in recalled.found
         ]
         print_table(["relevance", "score", "found by", "id", "created", "category", "text"], rows)
-        if recalled.found:
-            say(f"Only memories with a relevance of at least {WEAK_SCORE} are recalled before a prompt.")
+        say(f"Only memories with a relevance of at least {WEAK_SCORE} are recalled before a prompt.")
 
     @group.command()
     @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
