@@ -13,15 +13,15 @@ help:
 	@echo "make test-clients the real coding agents from npm, with memslot beside them: under eight minutes"
 	@echo "make test-browser the inspector in Chromium, which it installs on Debian"
 	@echo "make test-local  the tests that need llama.cpp compiled"
-	@echo "make coverage    the fast tests again, with the branches that none of them takes"
+	@echo "make coverage    the fast tests again, and the branches they do not cover"
 	@echo "make lint        ruff and mypy"
-	@echo "make format      let ruff rewrite the code"
-	@echo "make docs        write the generated docs and schemas anew"
+	@echo "make format      fix and format the code with ruff"
+	@echo "make docs        regenerate docs and schemas from the source"
 	@echo "make site        build the docs as a site with search, in .build/site"
 	@echo "make dist        build all wheels and sdists into dist"
-	@echo "make bench       measure, as ratios"
+	@echo "make bench       measure speed, as ratios"
 	@echo "make bench-peers memslot beside LanceDB, chroma, qmd, mem0, llm and openclaw: twenty minutes"
-	@echo "make quality     measure how well notes are found: a minute; more with LOCOMO=FILE and LONGMEMEVAL=FILE"
+	@echo "make quality     measure how well notes are found: a minute, more with LOCOMO=FILE and LONGMEMEVAL=FILE"
 
 # What is needed to run memslot: the host and its default plugins, from this checkout.
 $(VENV)/.ready: pyproject.toml core/pyproject.toml $(wildcard plugins/*/pyproject.toml)

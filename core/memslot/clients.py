@@ -44,7 +44,7 @@ def _wrapper_for(client: object) -> Callable[..., Any]:
             return wrapper
     kind = f"{modules[0]}.{type(client).__name__}"
     if not points:
-        raise ImportError(f"nothing here can wrap {kind}; install the wrappers with: {extra_install_command('wrap')}")
+        raise ImportError(f"no wrapper for {kind} is installed; install one with: {extra_install_command('wrap')}")
     raise TypeError(f"memslot.wrap takes a client of {' or '.join(sorted(points))}, not {kind}")
 
 

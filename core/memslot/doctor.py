@@ -75,9 +75,11 @@ def _examine_host(places: Places, *, plugins_only: bool) -> Iterator[Finding]:
         return
     fixes = ConfigFixes(places, layers)
     tree = merged(*(layer.tree for layer in layers))
+    is_valid = True
     try:
         loaded = load_config(places)
     except ConfigError as error:
+        is_valid = False
         for problem in error.problems:
             yield Finding("problem", "config", str(problem), fixes.of(problem))
         try:
@@ -100,6 +102,8 @@ def _examine_host(places: Places, *, plugins_only: bool) -> Iterator[Finding]:
         yield from _examine_plugins(host, loaded, fixes)
         if not plugins_only:
             yield from _examine_config(host, loaded, warnings, fixes)
+            if is_valid:
+                yield from _examine_file(host)
             yield from _examine_memory(host, loaded, fixes)
             yield from _examine_spool(host)
 
@@ -140,6 +144,9 @@ def _examine_config(host: Host, loaded: LoadedConfig, warnings: Sequence[str], f
             if name not in installed:
                 message = f'plugins.{key} names "{name}", which is not installed'
                 yield Finding("warning", "config", message, fixes.correct(f"plugins.{key}[{index}]", name, installed))
+
+
+def _examine_file(host: Host) -> Iterator[Finding]:
     file = host.places.config_file
     if file.exists():
         yield Finding("ok", "config", str(file))
@@ -163,7 +170,7 @@ def _examine_memory(host: Host, loaded: LoadedConfig, fixes: ConfigFixes) -> Ite
     """Check the memory and its embedder. Both notice a failing provider: report it once."""
     providers = list(_examine_provider_names(host, loaded.tree, fixes))
     selection = host.select_embedder()
-    yield from _examine_slot(host, selection)
+    yield from _examine_slot(host, loaded, selection)
     yield from providers
     if not any(f'is "{selection.requested}"' in finding.message for finding in providers):
         yield from _examine_embeddings(selection, fixes)
@@ -175,10 +182,10 @@ def _examine_spool(host: Host) -> Iterator[Finding]:
         yield Finding("warning", "spool", message, f"review the files in {given_up[-1].parent}, then delete them")
 
 
-def _examine_slot(host: Host, selection: Selection) -> Iterator[Finding]:
+def _examine_slot(host: Host, loaded: LoadedConfig, selection: Selection) -> Iterator[Finding]:
     members = members_of(host.config.plugins.slots.memory)
-    if not members:  # whoever turned memory off knows
-        if host.activation.slot("memory").error is None:
+    if not members:
+        if not members_of(loaded.config.plugins.slots.memory):  # else its value was wrong, which is reported
             yield Finding("ok", "memory", "turned off by plugins.slots.memory")
         return
     if not len(host.memories) and len(members) == 1:

@@ -1,4 +1,4 @@
-"""The host in use, replaced when the config changes; calls under way keep theirs."""
+"""The current host, replaced when the config changes; calls in progress keep the old one."""
 
 from __future__ import annotations
 

@@ -112,5 +112,5 @@ def _default(sub: Schema) -> str:
     if value is None:
         return "not set"
     if isinstance(value, str) and len(value) > 60:
-        return "a text of memslot's own"
+        return "built-in text"
     return f"`{json.dumps(value, ensure_ascii=False)}`"

@@ -139,3 +139,25 @@ def test_the_memory_is_told_in_words_that_people_know(memslot: Any) -> None:
     assert "files: 1" in told["message"]
     for internal in ("withoutDirection", "turnWords", "turns"):
         assert internal not in told["message"]
+
+
+def test_what_is_wrong_is_not_also_reported_as_fine(memslot: Any) -> None:
+    memslot.ok("init")
+    memslot.write_config({"plugins": {"slots": {"memory": "memory-cor"}, "enabld": True}})
+    fine = {finding["about"] for finding in findings(memslot, level="ok")}
+    assert not fine & {"config", "memory"}
+
+
+def test_a_missing_workspace_is_one_problem_and_none_once_init_has_made_it(memslot: Any) -> None:
+    memslot.ok("search", "release")  # indexes nothing, and notes why
+    (problem,) = findings(memslot)
+    assert (problem["about"], problem["action"]) == ("memory", "memslot init")
+    memslot.ok("init")
+    assert findings(memslot) == []
+
+
+def test_a_search_of_an_empty_memory_says_how_to_fill_it(memslot: Any) -> None:
+    memslot.ok("init")
+    done = memslot("search", "release")
+    assert "the memory is empty" in done.stderr
+    assert "memslot remember" in done.stderr

@@ -506,3 +506,11 @@ def test_output_that_cannot_be_written_is_one_sentence(memslot, command: tuple[s
     assert done.stderr.splitlines()[-1] == "Error: the output cannot be written: No space left on device"
     assert "Traceback" not in done.stderr
     assert "Exception ignored" not in done.stderr
+
+
+@pytest.mark.parametrize("group", ["memory", "config", "embed", "sessions", "import", "hook", "mcp", "ltm"])
+def test_summaries_of_commands_fit_a_terminal(memslot, group: str) -> None:
+    memslot.write_config({"plugins": {"slots": {"memory": ["memory-core", "memory-lancedb"]}}})
+    listed = memslot.ok(group, "--help", COLUMNS="80").partition("\nCommands:\n")[2].splitlines()
+    assert listed
+    assert [line for line in listed if line.endswith("...")] == []

@@ -158,7 +158,7 @@ class CompactionFlush:
         )
 
 
-_DONE = "it was done since the last compaction"
+_DONE = "it has already run since the last compaction"
 
 
 def was_flushed(record: SessionRecord) -> bool:

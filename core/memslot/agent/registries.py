@@ -37,7 +37,7 @@ class Registries:
 
     @property
     def tools(self) -> Mapping[str, tuple[str, Tool]]:
-        """The tools by name, with their plugins. Schemas are compiled when tools are first asked for."""
+        """The tools by name, with their plugins. Schemas are compiled on first use."""
         with self._checking:
             while self._unchecked:
                 name = self._unchecked.pop()
@@ -61,7 +61,7 @@ class Registries:
         self.take_memories(plugin.id for plugin in by_id.values() if plugin.kind == SLOT_KINDS["memory"])
 
     def take_memories(self, plugin_ids: Iterable[str]) -> None:
-        """Ask the plugins of the memory slot for their memories, in this order and once."""
+        """Collect the memories of the slot's plugins, in slot order; each plugin is called once."""
         if self.asked_memories:
             return
         self.asked_memories = True
@@ -70,7 +70,7 @@ class Registries:
         self.memories.update((each, given[each]) for each in owners if each in given)
 
     def take_providers(self, plugin_ids: Iterable[str]) -> None:
-        """Ask plugins for their embedding providers, each once."""
+        """Collect the plugins' embedding providers; each plugin is called once."""
         for plugin_id in plugin_ids:
             if plugin_id not in self._asked_for_providers:
                 self._asked_for_providers.add(plugin_id)

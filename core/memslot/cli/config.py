@@ -35,7 +35,7 @@ def command() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON even for a plain value.")
 @click.option("--show-secrets", is_flag=True, help="Print keys and tokens unmasked.")
 def get(key: str | None, as_json: bool, show_secrets: bool) -> None:
-    """Print the value of KEY, or all settings, with defaults filled in.
+    """Print the value of KEY, or all settings. Defaults are filled in.
 
     \b
     Examples:
@@ -73,7 +73,7 @@ def _without_nulls(tree: Any) -> Any:
 @click.argument("value")
 @click.option("--project", is_flag=True, help="Change the project's config instead of your own.")
 def set_(key: str, value: str, project: bool) -> None:
-    """Set KEY to VALUE in the config file; comments and layout stay as they are.
+    """Set KEY to VALUE in the config file. Comments and layout stay as they are.
 
     VALUE is parsed as JSON5 if possible (6, true, [1, 2]), else taken as text. A change that would make
     the config invalid is refused.

@@ -34,7 +34,9 @@ def command() -> None:
 @agent_option
 @json_option
 def providers(agent: str | None, as_json: bool) -> None:
-    """List providers: what each needs, whether text leaves this machine, which one is in use.
+    """List embedding providers, and which one is in use.
+
+    Shows what each needs and whether text leaves this machine.
 
     \b
     Examples:

@@ -191,10 +191,10 @@ def find_decision(plugin_id: str) -> Decision:
         if decision.plugin.id == plugin_id and decision.code != "overridden":
             return decision
     from memslot.config.spelling import nearest
-    from memslot.plugins.hints import install_command
+    from memslot.plugins.hints import install_command, optional_plugins
 
     command = install_command(plugin_id)
-    close = nearest(plugin_id, [d.plugin.id for d in decisions])
+    close = nearest(plugin_id, [*(d.plugin.id for d in decisions), *optional_plugins()])
     if command:
         hint = f"it comes with: {command}"
     else:

@@ -39,7 +39,7 @@ def allowed_at(schema: Schema, path: KeyPath) -> str:
     return _described(part_of(schema, path))
 
 
-def is_told(schema: Schema, path: KeyPath, keyword: str) -> bool:
+def is_described(schema: Schema, path: KeyPath, keyword: str) -> bool:
     """Whether `allowed_at` covers this schema keyword; plugins may use any."""
     part = part_of(schema, path)
     if keyword in ("minLength", "minItems"):
@@ -88,10 +88,10 @@ def _one(schema: Schema, kind: str) -> str:
     if kind == "string":
         if examples := schema.get("examples"):
             return "text such as " + ", ".join(json.dumps(example) for example in examples)
-        return "text that is not empty" if schema.get("minLength") else "text"
+        return "non-empty text" if schema.get("minLength") else "text"
     if kind == "array":
         content = _described(schema.get("items", {})).replace("an object", "objects")
-        return ("a list that is not empty, of " if schema.get("minItems") else "a list of ") + content
+        return ("a non-empty list of " if schema.get("minItems") else "a list of ") + content
     return _NAMES.get(kind, "another value")
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from memslot.config.allowed import Schema, allowed_at, description_of, is_told, key_hint, value_hint
+from memslot.config.allowed import Schema, allowed_at, description_of, is_described, key_hint, value_hint
 from memslot.config.environ import replace_variables
 from memslot.config.keypath import KeyPath, format_key, lookup
 from memslot.config.merge import copied
@@ -109,7 +109,7 @@ def _agents_clash(agents: Any) -> str | None:
 
 
 def _problem(fault: Any, path: KeyPath, tree: Any, schema: Schema, *, hide: bool) -> ConfigProblem:
-    """Turn a schema fault into our wording; None means the value is not JSON."""
+    """Describe a schema violation in a sentence; None means the value is not JSON."""
     key = format_key(path) or "the config"
     keyword = fault.kind.name if fault else "type"
     if keyword == "additionalProperties":
@@ -123,7 +123,7 @@ def _problem(fault: Any, path: KeyPath, tree: Any, schema: Schema, *, hide: bool
         hint = description_of(schema, path)
     elif keyword == "enum" and not hide:
         hint = value_hint(schema, path, value)
-    reason = f"must be {allowed}" if is_told(schema, path, keyword) else reason_of(fault)
+    reason = f"must be {allowed}" if is_described(schema, path, keyword) else reason_of(fault)
     return ConfigProblem(key, reason, value=shown(value, path, hide=hide), hint=hint)
 
 

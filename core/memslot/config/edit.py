@@ -116,7 +116,7 @@ def _empty_file(path: Path) -> RawConfig:
 
 
 def _edited(before: RawConfig, changes: Changes, check: Check) -> RawConfig:
-    """The file after the changes; a ConfigError where they bring a new problem."""
+    """The file after the changes. Raises ConfigError if they introduce a problem."""
     after, touched = before, []
     for key, value in changes:
         steps = parse_key(key)

@@ -78,7 +78,7 @@ def unset_in_text(text: str, path: KeyPath) -> str:
 
 
 def unset_json(text: str, path: tuple[str | int, ...]) -> str:
-    """A JSON text without the value at `path`, and without what is then empty around it, but for the whole.
+    """A JSON text without the value at `path` and without containers that this empties, except the root.
 
     For files of other programs, as `edit_json`. What still holds a comment is not empty.
     """

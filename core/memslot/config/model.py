@@ -14,7 +14,7 @@ from memslot.errors import ConfigError
 DEFAULT_AGENT = "main"
 FLUSH_SYSTEM_PROMPT = (
     "The conversation is about to be shortened to make room. Save what should outlive it first. "
-    "This turn is not shown to the person; answer NO_REPLY unless they must hear something."
+    "This turn is not shown to the user; answer NO_REPLY unless they need to see your answer."
 )
 FLUSH_PROMPT = (
     "Append decisions, preferences and facts worth keeping to memory/YYYY-MM-DD.md (today's date); "
@@ -49,7 +49,7 @@ class Slots(Section):
 
 
 class Plugins(Section):
-    enabled: bool = setting(True, "Turn all plugins off with one switch.")
+    enabled: bool = setting(True, "False turns all plugins off.")
     allow: tuple[Text, ...] = setting((), "If not empty, only these plugins may run.")
     deny: tuple[Text, ...] = setting((), "These plugins never run, whatever else is configured.")
     load: PluginLoad = setting(PluginLoad, "Plugins that are not installed.")
@@ -62,8 +62,8 @@ class MemoryFlush(Section):
     soft_threshold_tokens: int = setting(
         4000, "Flush this many tokens before the reserve is reached.", minimum=0, maximum=10_000_000
     )
-    system_prompt: Text = setting(FLUSH_SYSTEM_PROMPT, "Said before the prompt of that turn.")
-    prompt: Text = setting(FLUSH_PROMPT, "The message of that turn.")
+    system_prompt: Text = setting(FLUSH_SYSTEM_PROMPT, "System prompt of the flush turn.")
+    prompt: Text = setting(FLUSH_PROMPT, "User message of the flush turn.")
 
 
 class Compaction(Section):
@@ -111,7 +111,7 @@ class Agents(Section):
 class Config(Section):
     """All settings; every key has a default."""
 
-    schema_: str | None = setting(None, "Where editors find the JSON Schema of this file.", alias="$schema")
+    schema_: str | None = setting(None, "Address of the JSON Schema of this file, for editors.", alias="$schema")
     plugins: Plugins = setting(Plugins, "Which plugins run, and their settings.")
     agents: Agents = setting(Agents, "The agents whose memory this is.")
     memory: Memory = setting(Memory, "Settings of the memory itself.")

@@ -8,7 +8,7 @@ class RemoteBatch(Section):
     wait: bool = setting(True, "Wait for a batch job to finish before indexing goes on.")
     concurrency: int = setting(2, "Batch jobs at one time.", minimum=1, maximum=64)
     poll_interval_ms: int = setting(2000, "Milliseconds between status checks.", minimum=100, maximum=600_000)
-    timeout_minutes: int = setting(60, "Minutes after which a job is given up.", minimum=1, maximum=10_080)
+    timeout_minutes: int = setting(60, "Minutes after which a batch job is abandoned.", minimum=1, maximum=10_080)
 
 
 class Remote(Section):

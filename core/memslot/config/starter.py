@@ -49,7 +49,7 @@ _CONFIG = """\
 _MEMORY = """\
 # Memory
 
-What should be remembered for good goes here: decisions, preferences, facts about people and projects.
+Write down what should last: decisions, preferences, facts about people and projects.
 Notes of a single day go into `memory/YYYY-MM-DD.md`. Both are plain Markdown; edit them as you like.
 
 ## Preferences

@@ -212,14 +212,19 @@ def _fill(name: str, value: SlotValue, decisions: Sequence[Decision], rules: Rul
     return Slot(name, tuple(owners), errors[0] if errors else None, "; ".join(problems) or None, absent)
 
 
+_GET_ANOTHER = "get another with: memslot plugins install PACKAGE"
+
+
 def _not_installed(slot: str, member: str, decisions: Sequence[Decision], install_hint: InstallHint) -> str:
     kind = SLOT_KINDS[slot]
     command = install_hint(member)
     meant = nearest(member, [d.plugin.id for d in decisions if d.plugin.kind == kind]) if command is None else None
     sentence = f'plugins.slots.{slot} names "{member}", which is not installed; '
-    sentence += f'did you mean "{meant}"? ' if meant else ""
-    sentence += _fitting(slot, kind, decisions)
-    return sentence + f"install it with: {command or 'memslot plugins install PACKAGE'}"
+    fitting = _fitting(slot, kind, decisions)
+    if meant:
+        sentence += f'did you mean "{meant}"? '
+        fitting = fitting[:1].upper() + fitting[1:]
+    return sentence + fitting + (f"install it with: {command}" if command else _GET_ANOTHER)
 
 
 def _wrong_kind(slot: str, plugin: PluginInfo, decisions: Sequence[Decision]) -> str:

@@ -70,7 +70,7 @@ class ConfigFile:
 
     @staticmethod
     def read_tree(path: Path) -> Mapping[str, Any]:
-        """The settings in any JSON5 or TOML file; a ConfigError that says why it cannot be read."""
+        """The settings in a JSON5 or TOML file. Raises ConfigError with the reason if it cannot be read."""
         raw = read_config_file(path)
         return raw.tree if raw else {}
 
@@ -88,7 +88,7 @@ class ConfigFile:
         return default if found is MISSING else found
 
     def refusals(self, settings: Iterable[tuple[KeyPath, Any]]) -> list[tuple[KeyPath, str]]:
-        """Which of these settings memslot or a plugin's schema refuses, and why, whatever the file says."""
+        """The problems that memslot's or a plugin's schema finds in these settings, whatever the file contains."""
         tree: dict[str, Any] = {}
         for key, value in settings:
             put(tree, key, value)

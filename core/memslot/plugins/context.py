@@ -83,7 +83,7 @@ class PluginContext:
         return folder
 
     def report(self, stage: str, message: str) -> None:
-        """Add a failure that was handled to the host's diagnostics; `stage` says during what it happened."""
+        """Add a failure that was handled to the host's diagnostics; `stage` names the operation."""
         if self._report is None:
             self.logger.warning("%s: %s", stage, message)
         else:

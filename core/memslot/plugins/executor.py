@@ -1,4 +1,4 @@
-"""Runs each plugin's code in threads of its own, so that nothing it does can block anyone else.
+"""Runs each plugin's code in its own threads, so that it can block no one else.
 
 Each plugin has one executor. A call gets a daemon thread; a coroutine goes to the executor's event loop,
 which is the same for every call, so that a plugin can keep an async client between two hooks.

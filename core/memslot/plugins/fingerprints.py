@@ -1,4 +1,4 @@
-"""Tells whether a file, a folder or what is installed has changed.
+"""Detects changes of files, folders and installed packages.
 
 A cold command asks this before anything else, so nothing slower than `os` may be imported here.
 """

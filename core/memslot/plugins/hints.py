@@ -35,6 +35,13 @@ def install_command(plugin_id: str) -> str | None:
     return extra_install_command(min(extras, key=lambda extra: size[extra]))  # others bring more than was asked for
 
 
+def optional_plugins() -> set[str]:
+    """Ids of plugins that come with an extra of memslot alone."""
+    requirements = [each for each in _requirements() if each.name.startswith("memslot-")]
+    names = {each.name for each in requirements} - {each.name for each in requirements if each.extra is None}
+    return {name.removeprefix("memslot-") for name in names}
+
+
 def install_command_for(command: str) -> str | None:
     """The command that installs the plugin of a command, by the list in the metadata of the distribution `memslot`."""
     distribution = _distribution()

@@ -236,7 +236,7 @@ class HookRunner:
                 self.diagnostics.add(plugin_id, "close", message)
 
     def close(self) -> None:
-        """Stop the plugins' loops; what is called after this in the background is refused."""
+        """Stop the plugins' loops; later background calls are refused."""
         self._is_closed = True
         for executor in self._executors.values():
             executor.close()
@@ -307,7 +307,7 @@ class HookRunner:
 
 
 def describe_failure(error: BaseException) -> str:
-    """Why a call failed: in the host's words if it was stopped or refused, else as its error says."""
+    """Why a call failed: the host's reason if it was stopped or refused, else the error's message."""
     return str(error) if isinstance(error, OutOfTime | NotStarted | UnusableResult) else describe_error(error)
 
 

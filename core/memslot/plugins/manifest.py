@@ -87,7 +87,7 @@ class Requires(_Part):
 class Manifest(_Part):
     """`memslot.plugin.json`: is in the plugin's package and is read without importing it."""
 
-    schema_: str | None = Field(None, alias="$schema", description="Where editors find this schema.")
+    schema_: str | None = Field(None, alias="$schema", description="Address of this schema, for editors.")
     id: str = Field(
         pattern=ID_PATTERN,
         description="The plugin's id in the config: lower-case letters, digits and dashes. "

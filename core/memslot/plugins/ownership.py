@@ -10,7 +10,7 @@ from memslot.errors import ManifestError
 
 
 def refuse_link_out(root: Path, path: Path) -> None:
-    """Raise a ManifestError where a path below a plugin's root really lies somewhere else."""
+    """Raise ManifestError if a path below a plugin's root resolves outside it."""
     real = path.resolve()
     if not real.is_relative_to(root.resolve()):
         raise ManifestError(f"{path} leads out of {root} to {real}; copy it there or name that folder")

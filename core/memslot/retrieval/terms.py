@@ -98,7 +98,7 @@ def make_term(word: str, tokenizer: Tokenizer = UNICODE_TOKENIZER) -> Term:
 
 
 def index_stems(text: str, tokenizer: Tokenizer = STEMMING_TOKENIZER) -> str:
-    """Return a text's stems as one string, for an index that splits at blanks and does not stem.
+    """Return a text's stems as one string, for an index that splits at whitespace and does not stem.
 
     Search it with the forms of a query's terms under the same tokenizer: `TermForms`, or `index_forms` with the
     languages of `LANGUAGES`.

@@ -1,4 +1,4 @@
-"""The conformance kit: pytest base classes that say whether a plugin is right, and parts to test with.
+"""The conformance kit: pytest base classes that check a plugin, and test doubles for its own tests.
 
 Subclass a contract in your tests and say how to make the thing; pytest runs the rest:
 

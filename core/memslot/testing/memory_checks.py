@@ -1,4 +1,4 @@
-"""The questions that the kit asks every memory, and the checks of the answers."""
+"""The queries that the kit runs on every memory, and checks of the results."""
 
 from __future__ import annotations
 

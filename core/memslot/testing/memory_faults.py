@@ -144,7 +144,7 @@ class FaultyProviderTests:
 
 
 def _named(provider: HashingProvider, model: str) -> HashingProvider:
-    """The provider under a model of its own: what is known about one test's provider must not reach another's."""
+    """The provider under a unique model name, so that nothing cached for one test's provider reaches another's."""
     provider.model = model
     if isinstance(provider, HangingProvider):
         provider.query_timeout = provider.batch_timeout = _ADVISED_SECONDS

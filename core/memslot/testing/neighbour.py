@@ -1,4 +1,4 @@
-"""A memory to stand beside the one under test: it finds, recalls and hears, or misbehaves in one way."""
+"""A memory beside the one under test: it finds, recalls and gets `memory_written`, or misbehaves in one way."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FAULTS = ("hangs", "raises", "lies")
 
 
 class Neighbour:
-    """A memory plugin of a few texts. With a fault, whatever it is asked hangs, raises or has the wrong type."""
+    """A memory plugin with a few texts. With a fault, every call hangs, raises or returns the wrong type."""
 
     def __init__(self, fault: str | None = None) -> None:
         self.fault = fault
@@ -28,7 +28,7 @@ class Neighbour:
         self._released = threading.Event()
 
     def release(self) -> None:
-        """Let calls that hang come back."""
+        """Release calls that hang."""
         self._released.set()
 
     # Hooks

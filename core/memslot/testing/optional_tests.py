@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 def is_overridden(cls: type, contract: type, method: str) -> bool:
-    """Whether a class, or one between it and the contract, has a method of its own."""
+    """Whether a class, or one between it and the contract, overrides a method."""
     return getattr(cls, method) is not getattr(contract, method)
 
 

@@ -42,7 +42,7 @@ def memslot_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def memslot_host(memslot_home: Path) -> Iterator[HostOpener]:
-    """Opens hosts by the same door as in real life: `memslot_host("my-plugin", config={...})`.
+    """Opens hosts as a program does: `memslot_host("my-plugin", config={...})`.
 
     Name the plugins that should run: an installed one by its id, one that is not installed by the
     Path of its package, or an InlinePlugin. Hosts are closed when the test ends.

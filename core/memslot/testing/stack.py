@@ -24,7 +24,7 @@ _HANG_SECONDS = 8.0
 
 
 class StackContract:
-    """Subclass it, name your plugin, and pytest checks whether it lives beside another memory.
+    """Subclass it, name your plugin, and pytest checks that it works beside another memory.
 
         class TestStack(StackContract):
             plugin = "my-memory"

@@ -14,7 +14,7 @@ _PATIENCE_SECONDS = 120.0
 
 
 def within(seconds: float, what: str, job: Callable[[], Value]) -> Value:
-    """Run a job in a thread of its own and return its value, or raise its error; fail if it takes longer."""
+    """Run a job in its own thread and return its value, or raise its error; fail if it takes longer."""
     done = threading.Event()
 
     def work() -> Value:
@@ -31,7 +31,7 @@ def within(seconds: float, what: str, job: Callable[[], Value]) -> Value:
 
 
 def all_at_once(jobs: Sequence[Callable[[], Value]]) -> list[Value]:
-    """Run each job in a thread of its own, all at the same moment; return their values, or raise the first error."""
+    """Run all jobs at the same moment, each in its own thread; return their values, or raise the first error."""
     values: dict[int, Value] = {}
     errors: list[BaseException] = []
     start = threading.Barrier(len(jobs))

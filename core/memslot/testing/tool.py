@@ -178,7 +178,7 @@ class ToolContract:
         assert result.text.strip(), "good arguments gave an empty text; say at least that it is done"
 
     def _check_no_crash(self, answer: _Answer) -> None:
-        """An error that the tool returns on purpose is fine; an exception that got away is not."""
+        """An error that the tool returns is fine; an unhandled exception is not."""
         assert answer.crash is None, f"the tool raised instead of saying what is wrong: {answer.crash}"
 
     def _check_refused(self, answer: _Answer, named: str) -> None:

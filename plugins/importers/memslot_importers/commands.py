@@ -88,7 +88,7 @@ def import_group() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_obj
 def openclaw(host: Host, path: Path, dry_run: bool, as_json: bool) -> None:
-    """Import an OpenClaw home at PATH, or the notes of one of its workspaces.
+    """Import an OpenClaw home, or the notes of one workspace.
 
     PATH is not changed. New notes and settings are added here; those that differ from yours are reported and left
     alone. Plain-text keys are not copied. Importing again adds only what is new.

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import json
 import os
 import re
+import sys
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -16,16 +18,20 @@ from typing import IO, Any
 from memslot import (
     ForeignSession,
     SessionError,
+    extra_install_command,
     find_coding_agent,
     read_agent_export,
     read_agent_lines,
+    read_jsonl,
     read_opencode,
     read_session_file,
 )
 
 from memslot_importers.chatgpt import is_chatgpt, read_chatgpt
-from memslot_importers.lines import PACKED, read_lines
 
+PACKED = ".zst"
+"""Codex compresses old transcripts with Zstandard."""
+_ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
 MAX_JSON_BYTES = 2 * 1024 * 1024 * 1024
 KNOWN = "Claude Code, Codex, Gemini CLI, Qwen Code, opencode, OpenClaw, ChatGPT"
 _OF_LINES = ("claude-code", "codex", "gemini", "qwen")
@@ -35,6 +41,8 @@ _OPENCODE = re.compile(r"opencode(?:-[\w.-]+)?\.db")
 """opencode's database; one per release channel."""
 _OF_GEMINI = re.compile(r"session-[\w-]+\.json")
 """A conversation of Gemini CLI from before it wrote JSON Lines."""
+_Line = tuple[int, bytes, dict[str, Any] | None]
+"""Its number, its bytes, and its record, or None if it is not a JSON object."""
 
 
 def find_files(path: Path) -> Iterator[Path]:
@@ -81,15 +89,34 @@ def read_file(path: Path, program: str | None) -> Iterator[ForeignSession]:
 def _read_jsonl(path: Path, program: str | None) -> ForeignSession:
     found = program or _program_of(path)
     if found in _OF_LINES:
-        return read_agent_lines(found, path.name.removesuffix(PACKED).removesuffix(".jsonl"), read_lines(path))
+        return read_agent_lines(found, path.name.removesuffix(PACKED).removesuffix(".jsonl"), _read_lines(path))
     if found in ("openclaw", "memslot"):
-        session = read_session_file(path, read_lines(path))
+        session = read_session_file(path, _read_lines(path))
         return session if session.program else replace(session, program="openclaw")
     raise SessionError(f"{path} is not a transcript of {KNOWN} or memslot.")
 
 
+def _read_lines(path: Path) -> Iterator[_Line]:
+    """All lines of a file; raises OSError, or a SessionError if it cannot be decompressed."""
+    if not path.name.endswith(PACKED):
+        yield from read_jsonl(path)
+        return
+    try:
+        zstd = importlib.import_module(_ZSTD)
+    except ImportError:
+        raise SessionError(
+            f"{path} is compressed, and {_ZSTD} is not installed; "
+            f"run `{extra_install_command('codex')}`, or decompress the file with `zstd -d`."
+        ) from None
+    try:
+        with zstd.open(path) as file:
+            yield from read_jsonl(file)
+    except (zstd.ZstdError, EOFError) as error:
+        raise SessionError(f"{path} cannot be decompressed ({error}).") from None
+
+
 def _program_of(path: Path) -> str | None:
-    for _, _, record in itertools.islice(read_lines(path), _LOOK):
+    for _, _, record in itertools.islice(_read_lines(path), _LOOK):
         if record is None:
             continue
         if agent := find_coding_agent(record):

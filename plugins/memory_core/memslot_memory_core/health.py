@@ -111,8 +111,20 @@ def check_health(
 def _is_outdated(problem: str, workspace: Path | None) -> bool:
     """Whether a stored problem is about settings that may have changed since."""
     if problem.startswith(UNREAD_WORKSPACE):
-        return workspace is not None and not problem.startswith(f"{UNREAD_WORKSPACE}{workspace} ")
+        if workspace is None:
+            return False
+        is_another = not problem.startswith(f"{UNREAD_WORKSPACE}{workspace} ")
+        # A missing workspace is the status's own problem, and only while it is missing.
+        return is_another or not workspace.is_dir() or _is_listable(workspace)
     return problem.startswith(Mismatch.BEGINNING)
+
+
+def _is_listable(folder: Path) -> bool:
+    try:
+        os.scandir(folder).close()
+    except OSError:
+        return False
+    return True
 
 
 def _unembedded(db: apsw.Connection, generation: Generation, counts: Mapping[str, int]) -> Iterator[str]:

@@ -77,17 +77,17 @@ class Mmr(Section):
 class TemporalDecay(Section):
     enabled: bool = setting(False, "Lower the score of dated notes as they age.")
     half_life_days: float = setting(
-        30.0, "Days after which a dated note counts half.", exclusiveMinimum=0, maximum=36_500
+        30.0, "Days after which a dated note's score is halved.", exclusiveMinimum=0, maximum=36_500
     )
 
 
 class Hybrid(Section):
     enabled: bool = setting(True, "Search by keywords as well as by meaning.")
     vector_weight: float | None = setting(
-        None, "Weight of meaning; unset: both count as measured best.", minimum=0, maximum=1_000_000
+        None, "Weight of meaning; unset: the built-in balance.", minimum=0, maximum=1_000_000
     )
     text_weight: float | None = setting(
-        None, "Weight of keywords; unset: both count as measured best.", minimum=0, maximum=1_000_000
+        None, "Weight of keywords; unset: the built-in balance.", minimum=0, maximum=1_000_000
     )
     candidate_multiplier: int = setting(4, "Candidates examined per result.", minimum=1, maximum=100)
     mmr: Mmr = setting(Mmr, "Diversity among results.")

@@ -234,7 +234,7 @@ class LanceMemory:
             identity = self.embedder.identity
             if identity is not None and identity != stored and self.maintenance.reembedding is None:
                 problems.append(
-                    f"the memories' vectors are of {stored or 'no embedder'}, but {identity} is in use, so search "
+                    f"the memories' vectors come from {stored or 'no embedder'}, but {identity} is in use, so search "
                     "uses keywords only; run: memslot ltm optimize"
                 )
         memories = table.count()

@@ -89,7 +89,7 @@ def agent_end(ctx: PluginContext, run: RunInfo, messages: Sequence[Message], suc
     if settings.auto_capture and success and run.session.chat_type in settings.chat_types:
 
         def kept_elsewhere(text: str) -> Kept | None:
-            return None if settings.duplicates_others else others_of(ctx).find_said(text, run.session)
+            return None if settings.duplicates_others else others_of(ctx).find_for_message(text, run.session)
 
         decisions = memory.auto_capture.take(run.session.id, messages, kept_elsewhere)
         for kept in (each for each in decisions if each.kept):

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from pathlib import Path
 
 import pytest
+from click import ClickException
 from memslot import extra_install_command, install_command
+from memslot.cli.plugins import find_decision
 from memslot.plugins.hints import install_command_for
 
 METADATA = """Metadata-Version: 2.4
@@ -18,6 +21,7 @@ Requires-Dist: memslot-embed-providers[openai]==0.1.0; extra == "openai"
 Requires-Dist: memslot-adapters[claude-agent]==0.1.0; extra == "claude-agent"
 Requires-Dist: memslot-mcp-server==0.1.0; extra == "claude-agent"
 Requires-Dist: memslot-mcp-server==0.1.0; extra == "mcp"
+Requires-Dist: memslot-far-memory==0.1.0; extra == "far"
 Requires-Dist: memslot[mcp,openai]; extra == "all"
 """
 
@@ -46,6 +50,18 @@ def test_what_came_from_an_index_is_added_to_from_there(tmp_path: Path, monkeypa
     assert install_command("mcp-server") == 'pip install "memslot[mcp]"'
     assert install_command_for("connect") == extra_install_command("mcp") == 'pip install "memslot[mcp]"'
     assert (install_command("unheard-of"), install_command_for("unheard-of")) == (None, None)
+
+
+def test_a_misspelt_plugin_of_an_extra_that_is_not_installed_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path, monkeypatch, None)
+    monkeypatch.setenv("MEMSLOT_HOME", str(tmp_path / "home"))
+
+    with pytest.raises(ClickException, match='did you mean "far-memory"'):
+        find_decision("far-memry")
+    with pytest.raises(ClickException, match=re.escape('pip install "memslot[far]"')):
+        find_decision("far-memory")
 
 
 def test_what_came_from_a_clone_is_added_to_from_its_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

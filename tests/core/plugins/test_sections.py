@@ -44,7 +44,7 @@ def test_faults_in_keys_of_plugins_and_of_the_host_are_told_together(write_plugi
     assert {(each.key, each.reason, each.hint) for each in caught.value.problems} == {
         (f"{search}.shade", 'must be "dark" or "light"', 'did you mean "dark"?'),
         (f"{search}.shad", "is not a known key", 'did you mean "shade"?'),
-        (f"{search}.provider", "must be text that is not empty", None),
+        (f"{search}.provider", "must be non-empty text", None),
     }
 
 
@@ -71,7 +71,7 @@ def test_whatever_a_schema_asks_for_is_told(
 
 def test_no_plugin_describes_a_key_of_the_host_anew(write_plugin, tmp_path: Path) -> None:
     folder = write_plugin("p", sections={"memorySearch": {"provider": {"type": "integer"}}})
-    with pytest.raises(ConfigError, match="provider is 3: must be text"):
+    with pytest.raises(ConfigError, match="provider is 3: must be non-empty text"):
         Host.load(config(folder, provider=3), home=tmp_path / "home", env={})
 
 

@@ -567,5 +567,5 @@ class TestDoor:
 
     def test_without_wrappers_the_extra_is_named(self, monkeypatch: pytest.MonkeyPatch, server: ModelServer) -> None:
         monkeypatch.setattr("memslot.clients.GROUP", "memslot.no-such-group")
-        with pytest.raises(ImportError, match=r"can wrap openai\.OpenAI; install the wrappers with: pip"):
+        with pytest.raises(ImportError, match=r"no wrapper for openai\.OpenAI is installed; install one with: pip"):
             memslot.wrap(make("chat", server))

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from memslot import SessionError, SessionStore, extra_install_command
 from memslot.sessions.export import export_session
-from memslot_importers import lines as packed
+from memslot_importers import conversations
 from memslot_importers.sessions import import_sessions
 
 CODEX = "rollout-2026-02-04T09-00-00-019c2d7a-41c4-78b1-b7cc-a45d62a89cd5.jsonl"
@@ -153,7 +153,7 @@ def test_titles_that_the_person_chose_come_before_those_that_were_made_up(store:
 def test_what_codex_has_packed_is_the_same_conversation(store: SessionStore, copies: Path) -> None:
     """It packs what nobody touched for a week; a file that is gone on with is for a moment there in both forms."""
     plain = copies / CODEX
-    zstd = importlib.import_module(packed._LIBRARY)
+    zstd = importlib.import_module(conversations._ZSTD)
     plain.with_name(f"{CODEX}.zst").write_bytes(zstd.compress(plain.read_bytes()))
     both = import_sessions(store, [copies])
     plain.unlink()
@@ -167,12 +167,12 @@ def test_what_codex_has_packed_is_the_same_conversation(store: SessionStore, cop
 def test_what_cannot_be_unpacked_is_told_and_not_passed_over(
     store: SessionStore, copies: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    zstd = importlib.import_module(packed._LIBRARY)
+    zstd = importlib.import_module(conversations._ZSTD)
     whole = zstd.compress((copies / CODEX).read_bytes())
     (copies / "rollout-1.jsonl.zst").write_bytes(whole[:-20])
     (copies / "rollout-2.jsonl.zst").write_bytes(b"no such thing")
     torn = import_sessions(store, [copies], dry_run=True)
-    monkeypatch.setitem(sys.modules, packed._LIBRARY, None)
+    monkeypatch.setitem(sys.modules, conversations._ZSTD, None)
     missing = import_sessions(store, [copies])
 
     assert ["cannot be decompressed" in reason for reason in torn.refused] == [True, True]

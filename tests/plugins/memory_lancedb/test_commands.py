@@ -58,6 +58,19 @@ def test_every_command_has_help_and_the_reading_ones_json(host: Host) -> None:
         assert "--json" in options or name in ("export", "restore"), name
 
 
+def test_an_empty_store_is_said_to_be_empty(ltm: Ltm) -> None:
+    for command in (["list"], ["search", "tea"]):
+        done = ltm(*command)
+        assert (done.exit_code, done.stdout) == (0, "")
+        assert "No memories found." in done.stderr
+
+
+def test_every_command_has_an_example(host: Host) -> None:
+    group = host.plugin_commands("memory-lancedb")["ltm"]
+    assert isinstance(group, click.Group)
+    assert [name for name, command in group.commands.items() if f"memslot ltm {name}" not in (command.help or "")] == []
+
+
 def test_list(ltm: Ltm, ids: dict[str, str]) -> None:
     plain = ltm("list").output
     assert plain.index(DENTIST) < plain.index(TEA), "newest first"

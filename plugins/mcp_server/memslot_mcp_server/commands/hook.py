@@ -26,7 +26,7 @@ CLIENT_NAMES = {
     "qwen": "Qwen Code",
     "opencode": "opencode",
 }
-_CLIENT_HELP = """Handle EVENT of {name}: JSON on stdin, the answer on stdout.
+_CLIENT_HELP = """Handle EVENT of {name}: JSON on stdin, answer on stdout.
 
 EVENT is session-start, prompt, stop, pre-compact or session-end. Failures go to stderr, and the agent continues as if
 there were no hook.

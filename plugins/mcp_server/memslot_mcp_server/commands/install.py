@@ -25,10 +25,10 @@ def make_server_install_command(ctx: PluginContext) -> click.Command:
     @click.option("--print", "only_print", is_flag=True, help="Show the change without writing it.")
     @click.pass_context
     def install(click_ctx: click.Context, client: str, in_project: bool, only_print: bool) -> None:
-        """Add memslot to the MCP servers of CLIENT, and nothing else; `memslot connect` also adds the hooks.
+        """Add memslot to the MCP servers of CLIENT. `memslot connect` also adds the hooks.
 
         Everything else in the client's config stays, comments too. Running it twice changes nothing, and
-        `memslot connect --undo` takes it back.
+        `memslot connect --undo` reverts it.
 
         \b
         Examples:
@@ -49,9 +49,9 @@ def make_hook_install_command(ctx: PluginContext) -> click.Command:
     @click.option("--print", "only_print", is_flag=True, help="Show the change without writing it.")
     @click.pass_context
     def install(click_ctx: click.Context, agent_program: str, in_project: bool, only_print: bool) -> None:
-        """Let AGENT recall before each prompt and capture after each reply; `memslot connect` also adds the server.
+        """Add hooks to AGENT for recall and capture. `memslot connect` also adds the server.
 
-        Other hooks in its settings stay. `memslot connect --undo` takes it back.
+        Other hooks in its settings stay. `memslot connect --undo` reverts it.
 
         \b
         Examples:

@@ -6,6 +6,7 @@ import click
 from memslot import PluginContext, print_json, print_table, say_done
 
 from memslot_memory_core.audit.findings import KINDS, AuditReport, Finding
+from memslot_memory_core.search_output import pluralize
 from memslot_memory_core.settings import search_settings
 
 _MAX_OTHERS = 3
@@ -26,9 +27,9 @@ def make_audit_command(ctx: PluginContext) -> click.Command:
     @click.option("--strict", is_flag=True, help="Exit with 1 if anything was found.")
     @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
     def audit(kinds: tuple[str, ...], stale_days: int, strict: bool, as_json: bool) -> None:
-        """Check the notes for duplicates, secrets, stale tasks and files that can't be indexed.
+        """Check the notes for duplicates, secrets and stale tasks.
 
-        Changes nothing. Secrets are shown redacted.
+        Also reports files that can't be indexed. Changes nothing. Secrets are shown redacted.
 
         \b
         Examples:
@@ -52,7 +53,7 @@ def make_audit_command(ctx: PluginContext) -> click.Command:
 
 
 def _print(report: AuditReport) -> None:
-    checked = f"{report.files} notes with {report.passages} passages"
+    checked = f"{pluralize(report.files, 'note')} with {pluralize(report.passages, 'passage')}"
     if not report.findings:
         say_done(f"no findings in {checked}")
         return

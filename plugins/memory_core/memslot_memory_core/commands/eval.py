@@ -86,7 +86,9 @@ def make_eval_command(ctx: PluginContext) -> click.Command:
     )
     @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
     def evaluate(file: Path, depth: int, as_json: bool) -> None:
-        """Run the questions in FILE (- for stdin) and show how often the right note ranks first, and which are missed.
+        """Measure search with the questions in FILE (- for stdin).
+
+        Shows how often the right note ranks first, and which questions it misses.
 
         FILE is JSON Lines: a question, the path of the note that answers it (as search prints it) and, optionally, the
         line. To compare embedders, run it before and after the change.

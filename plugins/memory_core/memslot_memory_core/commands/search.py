@@ -39,7 +39,7 @@ def make_search_command(ctx: PluginContext) -> click.Command:
     def search(
         query: str, max_results: int | None, min_score: float | None, explain: bool, no_sync: bool, as_json: bool
     ) -> None:
-        """Search notes and transcripts for QUERY, by meaning and by keyword; best match first.
+        """Search notes and transcripts by meaning and keyword, best first.
 
         \b
         Examples:

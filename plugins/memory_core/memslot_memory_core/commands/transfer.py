@@ -37,13 +37,14 @@ _SYNC_WAIT_SECONDS = 60.0
 def make_export_command(ctx: PluginContext) -> click.Command:
     @click.command()
     @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True))
-    @click.option("--sessions", is_flag=True, help="Transcripts, too.")
+    @click.option("--sessions", is_flag=True, help="Export transcripts, too.")
     @click.option("--overwrite", is_flag=True, help="Replace FILE if it exists.")
     @click.option("--json", "as_json", is_flag=True, help="Print a JSON report.")
     def export(file: Path, sessions: bool, overwrite: bool, as_json: bool) -> None:
-        """Export the notes, byte for byte, to a .zip or .jsonl FILE, or to stdout (-) as JSON Lines.
+        """Export the notes to FILE, byte for byte.
 
-        Nothing is redacted; list secrets first with: memslot memory audit --kind secret
+        FILE is a .zip or .jsonl file, or - for JSON Lines on stdout. Nothing is redacted; list secrets first with:
+        memslot memory audit --kind secret
 
         \b
         Examples:
@@ -106,10 +107,11 @@ def make_import_command(ctx: PluginContext) -> click.Command:
     @click.option("--dry-run", is_flag=True, help="Show what would be imported, without writing anything.")
     @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
     def import_(file: Path, overwrite: bool, dry_run: bool, as_json: bool) -> None:
-        """Import notes from FILE: an exported .zip or .jsonl, any zip or folder of Markdown, or - for stdin.
+        """Import notes from FILE.
 
-        Identical notes are skipped. A note whose name exists with other text is not touched, and the command exits with
-        1. Paths that would not be indexed are moved below memory/.
+        FILE is an exported .zip or .jsonl, any zip or folder of Markdown, or - for stdin. Identical notes are skipped.
+        If a note exists with a different text, it stays, and the command exits with 1. Paths that would not be indexed
+        are moved below memory/.
 
         \b
         Examples:

@@ -329,6 +329,8 @@ def _remarks(
     leg: _VectorLeg, hits: Sequence[MemoryHit], ranked: Ranked, generation: Generation
 ) -> tuple[str | None, str | None]:
     """The warning and the action: missing vectors, no hits, weak hits."""
+    if not hits and not generation.chunks and generation.synced_at:
+        return "the memory is empty", 'add a note: memslot remember "…"'
     if not hits:
         searched = (
             f"no match among {pluralize(generation.chunks, 'chunk')} of {pluralize(generation.files, 'file')}, "

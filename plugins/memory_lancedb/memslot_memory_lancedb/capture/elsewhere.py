@@ -48,8 +48,8 @@ class OtherMemories:
             return None
         return next(self._search(text, others, session), None)
 
-    def find_said(self, text: str, session: Session) -> Kept | None:
-        """The same for a user's message; a note that the model has just written about it counts, too."""
+    def find_for_message(self, text: str, session: Session) -> Kept | None:
+        """Like `find`, for a user's message: a note that the model has just written about it counts, too."""
         others = self._others()
         if not others:
             return None

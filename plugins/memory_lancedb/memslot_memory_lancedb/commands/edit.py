@@ -20,7 +20,13 @@ def add_commands(group: click.Group, memory: LanceMemory, settings: Settings) ->
     @click.option("--category", type=click.Choice(CATEGORIES), help="Category (default: detected from the text).")
     @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
     def add(text: str, importance: float, category: Category | None, as_json: bool) -> None:
-        """Add TEXT as a memory, unless it is a duplicate."""
+        """Add TEXT as a memory, unless it is a duplicate.
+
+        \b
+        Examples:
+          memslot ltm add "I prefer tea over coffee"
+          memslot ltm add "The key is with Ines" --category fact --importance 0.9
+        """
         kept = memory.writer.keep(text, importance=importance, category=category)
         if as_json:
             print_json({"action": kept.action, "memory": kept.memory.to_json(), "warning": kept.warning})

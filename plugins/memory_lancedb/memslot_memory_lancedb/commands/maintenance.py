@@ -25,7 +25,13 @@ def add_commands(group: click.Group, memory: LanceMemory, settings: Settings) ->
     @click.option("-n", "--limit", type=click.IntRange(1), default=20, show_default=True, help="How many.")
     @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
     def show_history(limit: int, as_json: bool) -> None:
-        """List earlier versions of the memories, newest first."""
+        """List earlier versions of the memories, newest first.
+
+        \b
+        Examples:
+          memslot ltm history
+          memslot ltm history --json | jq '.versions[0]'
+        """
         versions = history(memory.store)
         changes = dict(zip([each.number for each in versions[1:]], _changes(versions), strict=True))
         shown = versions[::-1][:limit]
@@ -47,7 +53,13 @@ def add_commands(group: click.Group, memory: LanceMemory, settings: Settings) ->
     @click.argument("version", type=click.IntRange(1))
     @click.option("-y", "--yes", is_flag=True, help="Don't ask for confirmation.")
     def restore_version(version: int, yes: bool) -> None:
-        """Restore the memories of VERSION; the current state stays in the history."""
+        """Restore the memories of VERSION. The current state stays in the history.
+
+        \b
+        Examples:
+          memslot ltm history
+          memslot ltm restore 12
+        """
         versions = {each.number: each for each in history(memory.store)}
         if version in versions and not yes:
             now = versions[max(versions)]
@@ -68,6 +80,11 @@ def add_commands(group: click.Group, memory: LanceMemory, settings: Settings) ->
 
         After a change of embedder it also re-embeds every memory. If something was forgotten, earlier versions are
         removed, since they contain it; otherwise only versions older than historyDays.
+
+        \b
+        Examples:
+          memslot ltm optimize
+          memslot ltm optimize --keep-history
         """
         if keep_history and purge:
             raise click.UsageError("--keep-history and --purge are mutually exclusive")
@@ -105,7 +122,15 @@ def add_commands(group: click.Group, memory: LanceMemory, settings: Settings) ->
     )
     @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
     def doctor(save: Path | None, as_json: bool) -> None:
-        """Read every memory, and report damage and what can be saved. Changes nothing in the store."""
+        """Read every memory, and report damage and what can be saved.
+
+        Changes nothing in the store.
+
+        \b
+        Examples:
+          memslot ltm doctor
+          memslot ltm doctor --save rescued.jsonl
+        """
         found = diagnose(memory.store)
         saved = found.memories()
         if save is not None:

@@ -79,10 +79,19 @@ def add_commands(group: click.Group, memory: LanceMemory, settings: Settings) ->
     @click.option("--category", type=click.Choice(CATEGORIES), help="Only these.")
     @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
     def list_memories(limit: int, offset: int, category: str | None, as_json: bool) -> None:
-        """List memories, the newest first."""
+        """List memories, newest first.
+
+        \b
+        Examples:
+          memslot ltm list
+          memslot ltm list --category preference -n 100
+        """
         found, total = memory.store.newest(limit, offset, category)
         if as_json:
             print_json({"total": total, "memories": [each.to_json() for each in found]})
+            return
+        if not found:
+            say("No memories found.")
             return
         print_table(["id", "created", "category", "text"], [_row(each) for each in found])
         if total > offset + len(found):
@@ -93,7 +102,13 @@ def add_commands(group: click.Group, memory: LanceMemory, settings: Settings) ->
     @click.option("-n", "--limit", type=click.IntRange(1, 200), default=5, show_default=True, help="How many.")
     @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
     def search(query: str, limit: int, as_json: bool) -> None:
-        """Search memories for QUERY, best first, with relevance and scores."""
+        """Search memories for QUERY, with relevance and scores.
+
+        \b
+        Examples:
+          memslot ltm search "what do I drink?"
+          memslot ltm search "what do I drink?" --json | jq -r '.results[0].text'
+        """
         from memslot.retrieval import WEAK_SCORE
 
         recalled = memory.searcher.find(query, limit)
@@ -104,18 +119,27 @@ def add_commands(group: click.Group, memory: LanceMemory, settings: Settings) ->
             return
         if recalled.warning:
             say_warning(recalled.warning + (f"; {recalled.action}" if recalled.action else ""))
+        if not recalled.found:
+            say("No memories found.")
+            return
         rows = [
             [f"{each.relevance:.3f}", f"{each.score:.3f}", "+".join(each.found_by), *_row(each.memory)]
             for each in recalled.found
         ]
         print_table(["relevance", "score", "found by", "id", "created", "category", "text"], rows)
-        if recalled.found:
-            say(f"Only memories with a relevance of at least {WEAK_SCORE} are recalled before a prompt.")
+        say(f"Only memories with a relevance of at least {WEAK_SCORE} are recalled before a prompt.")
 
     @group.command()
     @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
     def stats(as_json: bool) -> None:
-        """Show where memories are stored, how many there are, and how they are searched."""
+        """Show where memories are stored and how many there are.
+
+        Also shows how they are searched, and any problems; exits with 1 if there are some.
+
+        \b
+        Examples:
+          memslot ltm stats
+        """
         seen = overview_of(memory)
         problems = list(memory.status().problems)
         if as_json:
@@ -132,7 +156,7 @@ def add_commands(group: click.Group, memory: LanceMemory, settings: Settings) ->
     @click.option("-n", "--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="How many.")
     @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
     def explain(text: str | None, limit: int, as_json: bool) -> None:
-        """Show whether TEXT would be captured, and why; without TEXT, list recent decisions.
+        """Show whether TEXT would be captured, and why. Without TEXT, list recent decisions.
 
         \b
         Examples:

@@ -27,7 +27,7 @@ def add_commands(group: click.Group, memory: LanceMemory, settings: Settings) ->
     @click.option("--format", "form", type=click.Choice(FORMATS), help="File format (default: from the file name).")
     @click.option("--force", is_flag=True, help="Overwrite FILE.")
     def export_memories(file: Path | None, form: Format | None, force: bool) -> None:
-        """Export all memories to FILE or stdout, losslessly; `memslot ltm import` reads them back.
+        """Export all memories to FILE or stdout. `memslot ltm import` reads them back, losslessly.
 
         \b
         Examples:
@@ -50,7 +50,13 @@ def add_commands(group: click.Group, memory: LanceMemory, settings: Settings) ->
     @click.option("--dry-run", is_flag=True, help="Show what would be imported, without writing anything.")
     @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
     def import_file(file: Path, form: Format | None, replace: bool, dry_run: bool, as_json: bool) -> None:
-        """Import the memories in FILE (- for stdin) into this agent's store."""
+        """Import the memories in FILE (- for stdin).
+
+        \b
+        Examples:
+          memslot ltm import memories.jsonl --dry-run
+          memslot ltm import memories.jsonl
+        """
         read = read_memories(file, form)
         bar = click.progressbar(length=len(read), label="importing", file=sys.stderr, hidden=not sys.stderr.isatty())
         with bar:

@@ -133,7 +133,7 @@ class MemorySearcher:
         identity = self._embedder.identity
         stored = table.generation.identity
         if identity is not None and identity != stored:
-            why = f"the memories' vectors are of {stored or 'no embedder'}, and {identity} is in use"
+            why = f"the memories' vectors come from {stored or 'no embedder'}, and {identity} is in use"
             action = "re-embed the memories with: memslot ltm optimize"
             return [Embedded(None, why)] * len(queries), action
         embedded: list[Embedded] = []
