@@ -84,7 +84,7 @@ def read_session_notes(
 def is_repeated(snippet: str, lines: Sequence[str]) -> bool:
     """Whether these lines already contain the whole passage."""
     shown = {_plain(line) for line in snippet.split("\n")} - {"", GAP}
-    return {line for line in shown if not _HEADING.match(line)} <= set(lines)
+    return all(any(line in each for each in lines) for line in shown if not _HEADING.match(line))
 
 
 def _memory_note(workspace: Path) -> _Note | None:
@@ -105,12 +105,27 @@ def _read(workspace: Path, path: str, *, keeps_end: bool) -> _Note | None:
     if document is None:
         return None
     text = redact(strip_recalled("\n".join(without_starter(document.lines)))).replace("\0", "")
-    lines = _without_empty_sections([_plain(line) for line in text.split("\n")])
+    lines = _without_empty_sections([_plain(line) for line in _unwrapped(text.split("\n"))])
     return _Note(path, tuple(lines), keeps_end) if lines else None
 
 
 def _plain(line: str) -> str:
     return " ".join(_MARKER.sub("", visible(line), count=1).split())
+
+
+def _unwrapped(lines: Sequence[str]) -> list[str]:
+    """The lines, with list items that are wrapped to several put back together."""
+    kept: list[str] = []
+    in_item = False
+    for line in lines:
+        is_item = _MARKER.match(line) is not None
+        continues = in_item and not is_item and line[:1].isspace() and not line.lstrip().startswith(("```", "~~~", "|"))
+        if continues and line.strip():
+            kept[-1] += f" {line.strip()}"
+        else:
+            kept.append(line)
+        in_item = is_item or (continues and bool(line.strip()))
+    return kept
 
 
 def _without_empty_sections(lines: Sequence[str]) -> list[str]:

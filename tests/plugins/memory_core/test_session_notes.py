@@ -78,6 +78,21 @@ def test_markers_of_lists_and_empty_sections_are_left_out(workspace: Path) -> No
     assert read(workspace)[1:] == ["# Memory", "## Preferences", "tea", "green", "early"]
 
 
+def test_a_wrapped_list_item_is_one_line(workspace: Path) -> None:
+    item = "- The billing service stays\n  on PostgreSQL,\n  for the reports.\n"
+    write(workspace, lasting=f"{item}- Deploy with:\n  ```\n  make ship\n  ```\nAna\n likes tea\n")
+
+    assert read(workspace)[1:] == [
+        "The billing service stays on PostgreSQL, for the reports.",
+        "Deploy with:",
+        "```",
+        "make ship",
+        "```",
+        "Ana",
+        "likes tea",
+    ]
+
+
 def test_a_note_in_lower_case_counts_where_the_other_is_missing(workspace: Path) -> None:
     (workspace / "memory.md").write_text("small letters")
 
@@ -197,6 +212,15 @@ def test_a_conversation_that_has_ended_begins_anew(host: Host) -> None:
     host._runner.drain(10)
     with host.run("hi", session="talk") as run:
         assert "painted" in run.context
+
+
+def test_a_wrapped_item_that_the_notes_gave_is_not_recalled_again(host: Host, workspace: Path) -> None:
+    (workspace / "MEMORY.md").write_text("- The billing service stays\n  on PostgreSQL for the reports.\n")
+    host.memory.sync()  # type: ignore[union-attr]
+    with host.run("which database has the billing service?", session="talk") as run:
+        assert run.context.count("billing service") == 1
+    with host.run("which database has the billing service?", session="talk") as run:
+        assert "MEMORY.md#L1" in run.context
 
 
 def test_recalled_passages_come_after_the_notes_within_their_own_budget(host: Host, workspace: Path) -> None:
