@@ -14,7 +14,7 @@ from functools import lru_cache
 from memslot.retrieval.parts import SENTENCE_END, blocks_of
 
 _NO = re.compile(
-    r"(?i)\b(?:no|not|never|without|cannot|hardly|barely|rarely|seldom|only|except|unless|until|formerly|stopped"
+    r"(?i)\b(?:no|not|never|without|cannot|hardly|barely|rarely|seldom|only|except|unless|until|formerly|stopped|used\s+to"
     r"|nicht|nie|kein\w*|ohne|nur|kaum|pas|jamais|sans|nunca|sin|não|nem|sem|non|mai|senza|nu|fără"
     r"|ne|není|nikdy|bez|nigdy|не|нет|нельзя|никогда|без|ні|ніколи|niet|nooit|geen|zonder|inte|ej|ikke|aldrig|aldri"
     r"|ei|eivät|älä|ilman|nincs|soha|değil|yok|tidak|bukan|tanpa|không|chưa|chẳng|δεν|μην|χωρίς|לא|אין|בלי"
@@ -22,7 +22,7 @@ _NO = re.compile(
     r"|n['’]t\b|[不没沒无無未別别]|ない|ません|안 |않|못|नहीं|बिना|ไม่"
 )
 """Words that deny or restrict a statement, of languages whose stop words they are or that may add them to one."""
-_SIGN = re.compile(r"(?<!\w)[-−](?=\d)|(?<= )[-−+](?= )|[<>≤≥≠±]|[!=]=")
+_SIGN = re.compile(r"(?<!\w)[-−](?=\d)|(?<= )[-−+](?= )|[<>≤≥≠±]|[!=]=|['’]s\b")
 _BEGINNING = re.compile(r"\b[a-z]{3}(?=[a-z])")
 _FENCED = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*\n(.*?)(?:^[ \t]*(?:```|~~~)|\Z)", re.DOTALL | re.MULTILINE)
 _NUMBER = re.compile(r"\d+")
@@ -172,7 +172,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def _turns(text: str) -> tuple[int, Sequence[str], bool]:
-    """What makes another statement of the same words: negations, signs, and being a question."""
+    """What makes another statement of the same words: negations, signs, a genitive, and being a question."""
     return negations(text), _SIGN.findall(text), text.rstrip().endswith(("?", "？", "؟"))
 
 

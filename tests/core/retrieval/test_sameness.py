@@ -100,6 +100,8 @@ def test_word_forms_and_scripts_do_not_hide_what_is_said(text: str, statement: s
         ("The train goes from Graz to Wien daily", "The train goes to Graz from Wien daily"),
         ("Die Heizung im Keller ist nachts an", "Die Heizung im Keller ist nachts aus"),
         ("Does Ana prefer tea over coffee?", "Ana prefers tea over coffee"),
+        ("Ana's brother prefers tea over coffee", "Ana prefers tea over coffee"),
+        ("Ana used to prefer tea over coffee", "Ana prefers tea over coffee"),
         ("The lowest temperature is -5 degrees", "The lowest temperature is 5 degrees"),
         ("A value of x > 80 degrees fails", "A value of x < 80 degrees fails"),
         ("मुझे कॉफी पसंद नहीं है", "मुझे कॉफी पसंद है"),

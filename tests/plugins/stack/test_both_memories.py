@@ -311,6 +311,35 @@ class TestWhatStandsOnTheMemories:
             released.set()
         assert {event.plugin for event in host.diagnostics} == {"hang", "fail", "lie"}
 
+    def test_a_memory_that_exits_keeps_no_other_from_its_refresh_after_a_turn(self, open_both: Open) -> None:
+        from memslot_mcp_server.commands import hook
+        from memslot_mcp_server.hooks.payload import Payload
+
+        done: list[str] = []
+
+        class Refreshed:
+            def __init__(self, refresh: Callable[[], Any]) -> None:
+                self.refresh = refresh
+
+            def search(self, query: str, *, max_results: int | None = None) -> MemorySearchOutcome:
+                return MemorySearchOutcome([], mode="words")
+
+            def status(self) -> MemoryStatus:
+                return MemoryStatus("refreshed")
+
+            def close(self) -> None:
+                done.append("closed")
+
+            @hookimpl
+            def register_memory(self) -> Any:
+                return self
+
+        first = InlinePlugin(Refreshed(lambda: sys.exit(3)), "exits", "memory")
+        second = InlinePlugin(Refreshed(lambda: done.append("refreshed")), "fine", "memory")
+        host = open_both(first, second, slot=["exits", "fine"], strict=False)
+        hook._take(host, "session-end", Payload("s", ""))
+        assert done == ["refreshed", "closed", "closed"]
+
     def test_the_langgraph_store_uses_the_memory_that_keeps_files(self, open_both: Open, workspace: Path) -> None:
         from memslot_adapters.langgraph import MemoryStore
 

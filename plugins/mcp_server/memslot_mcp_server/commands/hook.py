@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import click
-from memslot import CanRefresh, Host, PluginContext, SingleFlight
+from memslot import CanRefresh, Host, PluginContext
 
 from memslot_mcp_server import hook_client
 from memslot_mcp_server.commands.install import make_hook_install_command
@@ -123,9 +123,9 @@ def _take(host: Host, event: str, payload: Payload) -> None:
     from memslot_mcp_server.hooks.events import handle
 
     handle(event, host, payload)
-    for _, memory in host.memories.having(CanRefresh):
-        flight: SingleFlight[None] = SingleFlight("a refresh")
-        _quietly(functools.partial(flight.call, _REFRESH_SECONDS, memory.refresh))
+    for memory_id, memory in host.memories.having(CanRefresh):
+        refresh = functools.partial(host.memories.call, memory_id, "refresh", memory.refresh)
+        _quietly(functools.partial(refresh, seconds=_REFRESH_SECONDS))
     host.close()
 
 
