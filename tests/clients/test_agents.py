@@ -69,6 +69,11 @@ def test_the_turn_is_captured_when_it_ends(turn: Turn) -> None:
     assert captured[0]["session"].startswith(f"{turn.agent.program.id}-")
 
 
+def test_the_end_of_the_conversation_is_told_once(turn: Turn) -> None:
+    session = turn.agent.world.heard("agent_end")[0]["session"]
+    assert [each["session"] for each in turn.agent.world.heard("session_end")].count(session) == 1
+
+
 def test_its_conversations_are_imported_once(turn: Turn) -> None:
     def imported() -> list[tuple[str, str, int]]:
         done = turn.agent.world.memslot("sessions", "import", str(turn.agent.transcripts()), "--json")

@@ -88,6 +88,12 @@ class Person:
             check=False,
         )
 
+    def is_left_alone(self, client: str) -> bool:
+        """Whether `memslot connect` sees that the program has the package."""
+        command = [str(SCRIPTS / "memslot"), "connect", client, "--json"]
+        done = subprocess.run(command, env=self.env, cwd=self.folder, capture_output=True, text=True, timeout=280)
+        return bool(json.loads(done.stdout)["clients"][0]["package"])
+
 
 def _installed(program: Program | str) -> Path:
     if isinstance(program, str):
@@ -147,6 +153,9 @@ def test_claude_code_takes_the_plugin(packages: Path, person: Person) -> None:
     assert len([each for each in found if each.startswith("hooks: ")]) == 5
     assert installed.returncode == 0, installed.stderr
     assert "plugin:memslot:memslot: memslot mcp - ✔ Connected" in servers.stdout
+    assert person.is_left_alone("claude-code")
+    assert person.run(claude, "plugin", "disable", "memslot@memslot").returncode == 0
+    assert not person.is_left_alone("claude-code")
 
 
 def test_codex_takes_the_plugin(packages: Path, person: Person) -> None:
@@ -167,6 +176,7 @@ def test_codex_takes_the_plugin(packages: Path, person: Person) -> None:
     assert {"hooks", "skills", ".mcp.json"} <= {path.name for path in version.iterdir()}
     assert "memory_search" in next(each["tools"] for each in servers["data"] if each["name"] == "memslot")
     assert len([hook for hook in hooks["data"][0]["hooks"] if hook["pluginId"] == "memslot@memslot"]) == 5
+    assert person.is_left_alone("codex")
 
 
 def test_gemini_takes_the_extension(packages: Path, person: Person) -> None:
@@ -180,6 +190,7 @@ def test_gemini_takes_the_extension(packages: Path, person: Person) -> None:
     assert "successfully validated" in valid.stdout + valid.stderr
     assert installed.returncode == 0, installed.stderr
     assert "Connected" in next(line for line in (servers.stdout + servers.stderr).splitlines() if "memslot" in line)
+    assert person.is_left_alone("gemini")
 
 
 def test_the_registry_entry_fits_its_schema(packages: Path, person: Person) -> None:

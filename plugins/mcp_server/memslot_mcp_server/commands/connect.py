@@ -173,7 +173,8 @@ def _tell(plans: Sequence[Plan]) -> None:
             hint = "" if undo else f"; to add it by hand, see: memslot connect {plan.client.id} --print"
             click.echo(click.style("Error: ", fg="red", bold=True) + f"{plan.error}{hint}", err=True)
         elif plan.has_package:
-            say_done(f"{name} has memslot as a plugin or an extension; with both, each prompt would recall twice")
+            twice = "with entries as well, each prompt would recall twice"
+            say_done(f"{name} has memslot already, as a plugin or an extension; {twice}, so uninstall that to connect")
         elif plan.is_done:
             say_done(f"{name} is {'no longer connected' if undo else 'connected'}")
             if not undo:
