@@ -15,7 +15,7 @@ from memslot import Places, SessionStore
 from memslot_inspector.app import READS
 from memslot_inspector.pages.browse import PAGE_SIZE
 
-from tests.inspected_home import KEY, TOKEN, WAIT, environment
+from tests.inspected_home import KEY, MEMORY_IDS, TOKEN, WAIT, environment
 from tests.plugins.inspector.conftest import Browser
 
 MOST_PAGES = 400
@@ -212,6 +212,13 @@ def test_a_note_is_rendered_and_shown_as_source_at_a_line(browser: Browser) -> N
     source = browser.get("/browse/item?memory=memory-core&path=memory/projects.md&line=3").text
     assert 'id="L3" value="3" class="chosen"' in source
     assert "**berth planner**" in source
+
+
+def test_a_captured_memory_says_where_it_came_from(browser: Browser) -> None:
+    page = read(browser.get(f"/browse/item?memory=memory-lancedb&path=ltm/{MEMORY_IDS[1]}").text)
+    for word in ("preference", "0.8", "harbour-1", "5 d ago"):
+        assert word in page.text
+    assert "/sessions/transcript?id=harbour-1" in page.links
 
 
 @pytest.fixture
