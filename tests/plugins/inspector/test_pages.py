@@ -151,6 +151,12 @@ def test_a_memory_can_be_turned_off_to_see_the_difference(browser: Browser) -> N
     assert "memory-lancedb" in still, "the host of the pages lost the memory"
 
 
+def test_all_memories_can_be_turned_off_without_a_warning(browser: Browser) -> None:
+    page = browser.get("/agent?prompt=tea or coffee?&without=memory-core&without=memory-lancedb").text
+    assert "Without memory-core, memory-lancedb" in page
+    assert 'class="notice' not in page
+
+
 def test_a_group_chat_is_given_less(browser: Browser) -> None:
     direct = read(browser.get("/agent?prompt=tea or coffee?&chat=direct").text).text
     group = read(browser.get("/agent?prompt=tea or coffee?&chat=group").text).text
