@@ -15,7 +15,7 @@ from memslot import Places, SessionStore
 from memslot_inspector.app import READS
 from memslot_inspector.pages.browse import PAGE_SIZE
 
-from tests.inspected_home import KEY, TOKEN, WAIT, environment
+from tests.inspected_home import KEY, MEMORY_IDS, TOKEN, WAIT, environment
 from tests.plugins.inspector.conftest import Browser
 
 MOST_PAGES = 400
@@ -151,6 +151,12 @@ def test_a_memory_can_be_turned_off_to_see_the_difference(browser: Browser) -> N
     assert "memory-lancedb" in still, "the host of the pages lost the memory"
 
 
+def test_all_memories_can_be_turned_off_without_a_warning(browser: Browser) -> None:
+    page = browser.get("/agent?prompt=tea or coffee?&without=memory-core&without=memory-lancedb").text
+    assert "Without memory-core, memory-lancedb" in page
+    assert 'class="notice' not in page
+
+
 def test_a_group_chat_is_given_less(browser: Browser) -> None:
     direct = read(browser.get("/agent?prompt=tea or coffee?&chat=direct").text).text
     group = read(browser.get("/agent?prompt=tea or coffee?&chat=group").text).text
@@ -212,6 +218,13 @@ def test_a_note_is_rendered_and_shown_as_source_at_a_line(browser: Browser) -> N
     source = browser.get("/browse/item?memory=memory-core&path=memory/projects.md&line=3").text
     assert 'id="L3" value="3" class="chosen"' in source
     assert "**berth planner**" in source
+
+
+def test_a_captured_memory_says_where_it_came_from(browser: Browser) -> None:
+    page = read(browser.get(f"/browse/item?memory=memory-lancedb&path=ltm/{MEMORY_IDS[1]}").text)
+    for word in ("preference", "0.8", "harbour-1", "5 d ago"):
+        assert word in page.text
+    assert "/sessions/transcript?id=harbour-1" in page.links
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import difflib
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, get_args
 
 from memslot import ChatType, Host, count_tokens
@@ -99,6 +99,8 @@ def _answer(visit: Visit, prompt: str) -> Markup:
         return _shown(given)
     with _host_without(host, agent, without) as lesser:
         less = _run(lesser, prompt, chat)
+    if set(without) == set(host.memories.ids):
+        less = replace(less, problems=())  # that there is no memory is what was asked for
     return join([_difference(given, less, without), _shown(less)])
 
 

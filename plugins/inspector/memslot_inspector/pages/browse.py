@@ -57,7 +57,7 @@ def _page(visit: Visit, memory_id: str, memory: CanList) -> Markup:
     cursor = visit.get("cursor") or None
     page = memory.list_items(cursor=cursor, limit=PAGE_SIZE, session=visit.session)
     items = list(page.items)
-    if page.cursor and cursor is None and not any(map(_is_row, items)):
+    if page.cursor and cursor is None and not any(map(is_row, items)):
         days = [item for item in list_all(memory, most=MOST_ITEMS, session=visit.session) if _is_day(item)]
         items = [item for item in items if not _is_day(item)] + _by_day(days)[:PAGE_SIZE]
     more = address("/browse", memory=memory_id, cursor=page.cursor)
@@ -82,8 +82,8 @@ def _searched(item: MemoryItem) -> str:
 
 
 def _shown(memory_id: str, memory: CanList, items: Sequence[MemoryItem]) -> Markup:
-    rows, days = [each for each in items if _is_row(each)], [each for each in items if _is_day(each)]
-    rest = [each for each in items if not _is_row(each) and not _is_day(each)]
+    rows, days = [each for each in items if is_row(each)], [each for each in items if _is_day(each)]
+    rest = [each for each in items if not is_row(each) and not _is_day(each)]
     return join(
         [
             _table(memory_id, rows, isinstance(memory, CanForget)) if rows else NOTHING,
@@ -93,12 +93,8 @@ def _shown(memory_id: str, memory: CanList, items: Sequence[MemoryItem]) -> Mark
     )
 
 
-def _is_row(item: MemoryItem) -> bool:
-    return "category" in item.details or "importance" in item.details
-
-
 def _is_day(item: MemoryItem) -> bool:
-    return not _is_row(item) and isinstance(item.details.get("day"), date)
+    return not is_row(item) and isinstance(item.details.get("day"), date)
 
 
 def _by_day(items: Sequence[MemoryItem]) -> list[MemoryItem]:
@@ -167,14 +163,11 @@ def _table(memory_id: str, items: Sequence[MemoryItem], can_forget: bool) -> Mar
             "tr",
             h("td", _box(item)) if can_forget else NOTHING,
             h("td", h("a", one_line(item.title, _TITLE_CHARS), href=item_address(memory_id, item.path)), class_="text"),
-            h("td", badge(str(item.details.get("category", item.source)))),
-            h("td", _importance(item.details.get("importance"))),
-            h("td", _origin(item.details.get("session"))),
-            h("td", ago(_created(item))),
+            [h("td", value) for value in details_of(item).values()],
         )
         for item in items
     ]
-    names = ("memory", "category", "importance", "origin", "age")
+    names = ("memory", *details_of(items[0]))
     table = _grid(("", *names) if can_forget else names, rows)
     if can_forget:
         hidden = h("input", type="hidden", name="memory", value=memory_id)
@@ -185,6 +178,21 @@ def _table(memory_id: str, items: Sequence[MemoryItem], can_forget: bool) -> Mar
 
 def _box(item: MemoryItem) -> Markup:
     return h("input", type="checkbox", name="path", value=item.path, aria_label=f"Choose: {one_line(item.title, 80)}")
+
+
+def details_of(item: MemoryItem) -> dict[str, Child]:
+    """What is known of a captured memory, by name."""
+    return {
+        "category": badge(str(item.details.get("category", item.source))),
+        "importance": _importance(item.details.get("importance")),
+        "origin": _origin(item.details.get("session")),
+        "age": ago(_created(item)),
+    }
+
+
+def is_row(item: MemoryItem) -> bool:
+    """Whether an item belongs in the table of captured memories."""
+    return "category" in item.details or "importance" in item.details
 
 
 def _created(item: MemoryItem) -> datetime | None:

@@ -4,15 +4,31 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+from typing import TYPE_CHECKING
 
-from memslot import CanForget, CanRead, CanUpdate, MemslotError, one_line, read_parts, redact
+from memslot import (
+    CanForget,
+    CanList,
+    CanRead,
+    CanUpdate,
+    MemslotError,
+    list_all,
+    one_line,
+    read_parts,
+    redact,
+)
 
 from memslot_inspector.markdown import MOST_CHARS, render_markdown
 from memslot_inspector.markup import NOTHING, Markup, h, join, raw_text
+from memslot_inspector.pages.browse import MOST_ITEMS, details_of, is_row
 from memslot_inspector.pages.diff import diff, diff_of
 from memslot_inspector.pages.layout import badge, empty, notice, short_path, tabs
 from memslot_inspector.visit import Answer, Page, Redirect, Visit, address, item_address
+
+if TYPE_CHECKING:
+    from memslot import MemoryItem
 
 MOST_LINES = 20_000
 MOST_EDIT_CHARS = 400_000
@@ -68,7 +84,34 @@ def show(visit: Visit) -> Page:
         _forget_link(memory_id, path) if isinstance(memory, CanForget) else NOTHING,
         class_="item-head",
     )
-    return Page(_heading(path, text), join([head, tabs(links, "Views"), remark, body]))
+    return Page(
+        _heading(path, text), join([head, _details(visit, memory_id, path), tabs(links, "Views"), remark, body])
+    )
+
+
+def _details(visit: Visit, memory_id: str, path: str) -> Markup:
+    """Category, importance, origin and age of a captured memory."""
+    memories = visit.host.memories
+    memory = memories.get(memory_id)
+    if not isinstance(memory, CanList) or is_file(path):
+        return NOTHING
+
+    def find() -> list[MemoryItem]:
+        items = list_all(memory, most=MOST_ITEMS, session=visit.session)
+        return [item for item in items if item.path == path and is_row(item)]
+
+    with contextlib.suppress(MemslotError):  # in the diagnostics; the text can be shown all the same
+        for item in memories.call(memory_id, "list", find):
+            pairs = [
+                h("span", h("span", f"{name} ", class_="quiet"), value) for name, value in details_of(item).items()
+            ]
+            return h("p", pairs, class_="details")
+    return NOTHING
+
+
+def is_file(path: str) -> bool:
+    """Whether a path names a file, and not only an id."""
+    return "." in path
 
 
 def _too_long(done: str, most: int) -> Markup:
@@ -77,7 +120,7 @@ def _too_long(done: str, most: int) -> Markup:
 
 def _heading(path: str, text: str) -> str:
     """The path of a file; the text of an item without a better name."""
-    return path if "." in path else one_line(text, 80)
+    return path if is_file(path) else one_line(text, 80)
 
 
 def _forget_link(memory_id: str, path: str) -> Markup:
