@@ -9,17 +9,43 @@ from collections.abc import Callable
 from typing import Protocol
 from weakref import WeakValueDictionary
 
-from memslot import CanKeepFiles, CanList, CanRead, CanRefresh, CanRemember, PluginContext, real_path
+from memslot import (
+    CanKeepFiles,
+    CanList,
+    CanRead,
+    CanRefresh,
+    CanRemember,
+    MemorySearchOutcome,
+    MemoryStatus,
+    PluginContext,
+    Session,
+    real_path,
+)
 
 from memslot_memory_core.index.report import Progress, SyncReport
 from memslot_memory_core.location import MemoryLocation
 from memslot_memory_core.manager import MemoryManager
-from memslot_memory_core.searchable import Searchable
 from memslot_memory_core.settings import SearchSettings, memory_settings, search_settings
 
 
-class Backend(Searchable, CanRefresh, CanRead, CanList, CanRemember, CanKeepFiles, Protocol):
+class Backend(CanRefresh, CanRead, CanList, CanRemember, CanKeepFiles, Protocol):
     """The memory interface that tools, commands and hooks use."""
+
+    def search(
+        self,
+        query: str,
+        *,
+        max_results: int | None = None,
+        min_score: float | None = None,
+        session: Session | None = None,
+        explain: bool = False,
+        fresh_seconds: float | None = None,
+        snippet_chars: int | None = None,
+    ) -> MemorySearchOutcome: ...
+
+    def status(self, *, deep: bool = False) -> MemoryStatus: ...
+
+    def close(self) -> None: ...
 
     def sync(
         self,

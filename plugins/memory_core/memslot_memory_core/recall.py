@@ -14,7 +14,7 @@ from memslot_memory_core.session_notes import is_repeated
 if TYPE_CHECKING:
     from memslot import MemoryHit, Session
 
-    from memslot_memory_core.searchable import Searchable
+    from memslot_memory_core.backend import Backend
 
 RECALL_CHARS = 2400
 MIN_PROMPT_CHARS = 5
@@ -29,7 +29,7 @@ _AROUND_ITEM = 3
 """Characters the fence adds per item."""
 
 
-def recall(memory: Searchable, prompt: str, session: Session) -> list[MemoryHit]:
+def recall(memory: Backend, prompt: str, session: Session) -> list[MemoryHit]:
     """Relevant passages for a prompt, best first; no weak matches."""
     from memslot.retrieval import prompt_queries, recall_score
 

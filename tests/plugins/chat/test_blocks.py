@@ -82,4 +82,5 @@ def test_a_piece_costs_the_same_however_long_the_block_is() -> None:
         return time.process_time() - began
 
     # Ten times as much takes a hundred times as long where all is looked at again with each piece.
-    assert seconds(20_000) < 40 * max(seconds(2_000), 0.002)
+    # A busy machine may spoil one measurement, but not three.
+    assert any(seconds(20_000) < 40 * max(seconds(2_000), 0.002) for _ in range(3))

@@ -8,12 +8,16 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from memslot import MemorySearchOutcome, MemoryStatus, MemslotError, Session
 
+from memslot_memory_core.qmd.errors import QmdError
 from memslot_memory_core.search_output import unavailable
-from memslot_memory_core.searchable import Searchable
+
+if TYPE_CHECKING:
+    from memslot_memory_core.manager import MemoryManager
+    from memslot_memory_core.qmd.memory import QmdMemory
 
 FIRST_PAUSE = 30.0
 LONGEST_PAUSE = 300.0
@@ -21,23 +25,9 @@ LONGEST_PAUSE = 300.0
 _logger = logging.getLogger("memslot.plugin.memory-core")
 
 
-class Primary(Searchable, Protocol):
-    """The preferred memory: `QmdMemory` or a compatible object.
-
-    `search` returns or raises; the error's `action` and `retry_after` are used if present.
-    """
-
-    def refusal(self, session: Session | None) -> MemorySearchOutcome | None:
-        """The answer for a chat without access, whichever memory is active."""
-
-
-Second = TypeVar("Second", bound=Searchable)
-"""The fallback: the builtin index."""
-
-
 @dataclass(frozen=True)
 class Outage:
-    """Why the primary is down, since when, and when to retry (monotonic clock)."""
+    """Why QMD is down, since when, and when to retry (monotonic clock)."""
 
     reason: str
     action: str | None
@@ -46,8 +36,8 @@ class Outage:
     pause: float
 
 
-class FallbackMemory(Generic[Second]):
-    """Searches the primary or, while it is down, the secondary. Never raises; thread-safe.
+class FallbackMemory:
+    """Searches the primary, QMD, or while it is down the secondary, the builtin index. Never raises; thread-safe.
 
     After a failure the primary is paused for 30 s, then 1, 2, 4 and at most 5 minutes. The first search after a pause
     still uses the secondary while the primary is retried in the background, so no search waits for a primary that may
@@ -56,8 +46,8 @@ class FallbackMemory(Generic[Second]):
 
     def __init__(
         self,
-        primary: Primary,
-        make_secondary: Callable[[], Second],
+        primary: QmdMemory,
+        make_secondary: Callable[[], MemoryManager],
         *,
         clock: Callable[[], float] = time.monotonic,
         wall_clock: Callable[[], float] = time.time,
@@ -71,7 +61,7 @@ class FallbackMemory(Generic[Second]):
         self._outage: Outage | None = None
         self._is_trying = False
         self._is_closed = False
-        self._made: Second | None = None
+        self._made: MemoryManager | None = None
         self._making = threading.Lock()
 
     @property
@@ -107,7 +97,7 @@ class FallbackMemory(Generic[Second]):
             lambda: self.secondary().search(query, max_results=max_results, session=session, **options), outage
         )
 
-    def secondary(self) -> Second:
+    def secondary(self) -> MemoryManager:
         """The secondary, created on first use."""
         with self._making:
             if self._made is None:
@@ -157,15 +147,15 @@ class FallbackMemory(Generic[Second]):
 
     def _failed(self, error: Exception) -> Outage:
         """Record a failure; the pause doubles with each in a row, unless the error sets it."""
-        if not hasattr(error, "retry_after"):
+        if not isinstance(error, QmdError):
             _logger.error("QMD failed unexpectedly", exc_info=error)
-        now, asked = self._clock(), getattr(error, "retry_after", None)
+        now, asked = self._clock(), error.retry_after if isinstance(error, QmdError) else None
         with self._lock:
             before = self._outage
             pause = asked or (min(before.pause * 2, LONGEST_PAUSE) if before else FIRST_PAUSE)
             outage = Outage(
                 reason=_reason(error),
-                action=getattr(error, "action", None),
+                action=error.action if isinstance(error, QmdError) else None,
                 since=before.since if before else self._wall_clock(),
                 next_try=now + pause,
                 pause=pause if not asked else (before.pause if before else FIRST_PAUSE / 2),

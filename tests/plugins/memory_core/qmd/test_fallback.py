@@ -54,7 +54,7 @@ class Bench:
         self.qmd, self.builtin = Answers("qmd"), Answers("builtin")
         self.made = 0
         self.work: list[Callable[[], None]] = []
-        self.memory: FallbackMemory[Answers] = FallbackMemory(
+        self.memory: FallbackMemory = FallbackMemory(
             self.qmd,
             self.make,
             clock=lambda: self.now,
@@ -214,7 +214,7 @@ def test_other_that_cannot_be_made_is_tried_again(bench: Bench) -> None:
     def refuse() -> Answers:
         raise OSError("no disk")
 
-    memory: FallbackMemory[Answers] = FallbackMemory(bench.qmd, refuse)
+    memory: FallbackMemory = FallbackMemory(bench.qmd, refuse)
     bench.qmd.error = QmdError("it broke")
 
     assert "no disk" in str(memory.search("q").warning)
@@ -246,7 +246,7 @@ def test_many_threads_get_an_answer_each_and_make_one_other() -> None:
         made.append(builtin)
         return builtin
 
-    memory: FallbackMemory[Answers] = FallbackMemory(qmd, make)
+    memory: FallbackMemory = FallbackMemory(qmd, make)
     qmd.error = QmdError("it broke")
     gate, modes = threading.Barrier(8), []
 
@@ -266,7 +266,7 @@ def test_many_threads_get_an_answer_each_and_make_one_other() -> None:
 
 def test_slow_try_keeps_nobody_waiting_and_ends_in_a_recovery() -> None:
     qmd, now, release = Answers("qmd"), [0.0], threading.Event()
-    memory: FallbackMemory[Answers] = FallbackMemory(qmd, lambda: Answers("builtin"), clock=lambda: now[0])
+    memory: FallbackMemory = FallbackMemory(qmd, lambda: Answers("builtin"), clock=lambda: now[0])
     qmd.error = QmdError("it broke")
     memory.search("q")
     qmd.error, now[0] = None, 31.0
@@ -285,7 +285,7 @@ def test_slow_try_keeps_nobody_waiting_and_ends_in_a_recovery() -> None:
 def test_program_that_hangs_then_is_mended(fake: Fake, make_memory: MakeMemory) -> None:
     qmd, now = make_memory(fake.program, timeout=8), [0.0]
     qmd.update()
-    memory: FallbackMemory[Answers] = FallbackMemory(
+    memory: FallbackMemory = FallbackMemory(
         qmd, lambda: Answers("builtin"), clock=lambda: now[0], in_background=lambda work: work()
     )
     fake.will(search={"sleep": 60})
