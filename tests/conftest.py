@@ -10,6 +10,7 @@ import sys
 import venv
 from collections.abc import Iterator
 from dataclasses import dataclass
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+# By default five: of more connections at once, some are reset while the machine is busy.
+ThreadingHTTPServer.request_queue_size = 128
 
 
 CAPABILITIES_VERSION = 0x20080522

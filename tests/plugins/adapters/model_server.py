@@ -48,7 +48,8 @@ class ModelServer:
         self.answer: Callable[[dict[str, Any]], Step] = lambda _: self.steps.pop(0) if self.steps else Refuse(500)
         self.requests: list[dict[str, Any]] = []
         self.stalled, self.closing = threading.Event(), threading.Event()
-        self._http = _Server(("127.0.0.1", 0), _handler(self))
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._http.daemon_threads = True
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
 
     @property
@@ -63,12 +64,6 @@ class ModelServer:
         self.closing.set()
         self._http.shutdown()
         self._http.server_close()
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 128
-    """By default five: of more connections at once, some are reset while the machine is busy."""
 
 
 def _handler(server: ModelServer) -> type[BaseHTTPRequestHandler]:
