@@ -16,7 +16,6 @@ import json
 import os
 import threading
 import time
-import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from glob import glob
@@ -79,7 +78,7 @@ class Spool:
         self._workspace = os.path.realpath(workspace)
         digest = hashlib.sha256(self._workspace.encode("utf-8", "surrogateescape")).hexdigest()[:16]
         self.folder = places.agent_dir(agent_id) / "spool" / digest
-        self._own = self.folder / uuid.uuid4().hex
+        self._own = self.folder / os.urandom(16).hex()
         self._held = contextlib.ExitStack()
         self._lock = threading.Lock()
         self._count = 0

@@ -69,7 +69,7 @@ class Commands(click.Group):
                 continue
             with contextlib.suppress(Exception):  # a plugin that doesn't load has nothing to offer
                 group = self.get_command(ctx, group_name)
-                if isinstance(group, click.Group) and name in group.commands:
+                if isinstance(group, click.Group) and name in group.list_commands(ctx):
                     found.append(f"{group_name} {name}")
         return found
 

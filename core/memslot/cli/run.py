@@ -74,10 +74,10 @@ def command(prompt: str, session: str | None, chat_type: ChatType, agent: str | 
 
 def _memory_statuses(host: Host) -> Mapping[str, MemoryStatus]:
     """Return each memory's status by name; a single memory is called "memory"."""
+    if not len(host.memories):
+        return {"memory": host.memory_status()}
     statuses = host.memories.statuses(seconds=ANSWER_SECONDS)
-    if len(statuses) == 1:
-        return dict(zip(["memory"], statuses.values(), strict=True))
-    return statuses or {"memory": host.memory_status()}
+    return statuses if len(statuses) > 1 else dict(zip(["memory"], statuses.values(), strict=True))
 
 
 def _print_part(heading: str, text: str) -> None:

@@ -2,21 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from importlib import import_module
+
 import click
 from memslot import PluginContext
 
-from memslot_memory_core.commands.audit import make_audit_command
-from memslot_memory_core.commands.eval import make_eval_command
-from memslot_memory_core.commands.index import make_index_command
-from memslot_memory_core.commands.search import make_get_command, make_search_command
-from memslot_memory_core.commands.status import make_status_command
-from memslot_memory_core.commands.transfer import make_export_command, make_import_command
+_MODULES = {
+    "audit": "audit",
+    "eval": "eval",
+    "export": "transfer",
+    "get": "search",
+    "import": "transfer",
+    "index": "index",
+    "search": "search",
+    "status": "status",
+}
+
+
+class _Commands(click.Group):
+    """Imports a command when it is called: a search needs no audit."""
+
+    plugin: PluginContext
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_MODULES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _MODULES:
+            return None
+        module = import_module(f"{__name__}.{_MODULES[cmd_name]}")
+        make: Callable[[PluginContext], click.Command] = getattr(module, f"make_{cmd_name}_command")
+        return make(self.plugin)
 
 
 def add_commands(cli: click.Group, ctx: PluginContext) -> None:
     """Add the `memory` group to the command line."""
 
-    @click.group(name="memory")
+    @click.group(name="memory", cls=_Commands)
     def group() -> None:
         """Search, read and index the agent's notes and transcripts.
 
@@ -27,15 +50,5 @@ def add_commands(cli: click.Group, ctx: PluginContext) -> None:
           memslot memory status --deep
         """
 
-    for make in (
-        make_search_command,
-        make_get_command,
-        make_index_command,
-        make_status_command,
-        make_audit_command,
-        make_eval_command,
-        make_export_command,
-        make_import_command,
-    ):
-        group.add_command(make(ctx))
+    group.plugin = ctx
     cli.add_command(group)
