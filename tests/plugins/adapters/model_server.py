@@ -14,6 +14,8 @@ class Say(NamedTuple):
 
     pieces: tuple[str, ...]
     stalls: bool = False
+    fails: bool = False
+    """With `/responses`: the answer ends as failed."""
 
 
 class Use(NamedTuple):
@@ -127,6 +129,10 @@ def _stalls(step: Step) -> bool:
     return isinstance(step, Say) and step.stalls
 
 
+def _fails(step: Step) -> bool:
+    return isinstance(step, Say) and step.fails
+
+
 class Chat:
     """`/chat/completions`."""
 
@@ -164,8 +170,17 @@ class Responses:
     """`/responses`."""
 
     def whole(self, step: Step) -> dict[str, Any]:
-        head = {"id": "r1", "object": "response", "created_at": 1, "model": "m", "status": "completed", "tools": []}
+        head: dict[str, Any] = {
+            "id": "r1",
+            "object": "response",
+            "created_at": 1,
+            "model": "m",
+            "status": "completed",
+            "tools": [],
+        }
         head["conversation"] = {"id": "conv_1"}
+        if _fails(step):
+            head |= {"status": "failed", "error": {"code": "server_error", "message": "out of thoughts"}}
         return {**head, "output": self._output(step), "parallel_tool_calls": True, "tool_choice": "auto"}
 
     def _output(self, step: Step) -> list[dict[str, Any]]:
@@ -202,7 +217,7 @@ class Responses:
             if item["type"] == "function_call":
                 yield event("response.output_item.added", output_index=index, item={**item, "arguments": ""})
             yield event("response.output_item.done", output_index=index, item=item)
-        yield event("response.completed", response=self.whole(step))
+        yield event("response.failed" if _fails(step) else "response.completed", response=self.whole(step))
 
 
 class Messages:

@@ -475,6 +475,17 @@ class TestOtherMethods:
         [end] = heard(host, ear)
         assert end["messages"] == said("Let me look.", "Mango.")
 
+    @pytest.mark.parametrize("stream", [False, True])
+    def test_nothing_is_captured_of_an_answer_that_failed(
+        self, stream: bool, server: ModelServer, host: Host, ear: Ear
+    ) -> None:
+        client = memslot.wrap(make("responses", server), host=host)
+        server.steps = [Say(("Mang",), fails=True)]
+        answer = ask(client, "responses", [user(PROMPT)], stream=stream)
+        assert not stream or [event.type for event in answer][-1] == "response.failed"
+        [end] = heard(host, ear)
+        assert (end["messages"], end["success"], end["error"]) == ([], False, "out of thoughts")
+
     def test_an_approval_is_a_part_of_the_turn(self, server: ModelServer, host: Host, ear: Ear) -> None:
         asks = {"type": "mcp_approval_request", "id": "a1", "name": "look", "arguments": "{}", "server_label": "s"}
         client = memslot.wrap(make("responses", server), host=host)

@@ -21,10 +21,11 @@ class Prompt(NamedTuple):
 
 @dataclass
 class Answer:
-    """The model's answer; `is_final` is false if it waits for tool results."""
+    """The model's answer; `is_final` is false if it waits for tool results, `error` says why it failed."""
 
     texts: list[str] = field(default_factory=list)
     is_final: bool = True
+    error: str | None = None
     ids: set[str] = field(default_factory=set)
     """By which a later request may refer to what was said instead of repeating it: the answer's, the conversation's."""
 

@@ -68,7 +68,7 @@ class Responses:
         return next(iter(id_of(body.get("previous_response_id")) or id_of(body.get("conversation"))), "")
 
     def read(self, answer: Any) -> Answer:
-        read = Answer(ids=self._ids(answer))
+        read = Answer(ids=self._ids(answer), error=self._error(answer))
         for item in items_of(answer, "output"):
             for part in items_of(item, "content") if value_of(item, "type") == "message" else ():
                 if value_of(part, "type") == "output_text" and isinstance(text := value_of(part, "text"), str):
@@ -85,9 +85,16 @@ class Responses:
             answer.is_final = False
         elif kind == "response.created":
             answer.ids = self._ids(value_of(event, "response"))
+        elif kind == "response.failed":
+            answer.error = self._error(value_of(event, "response"))
 
     def _ids(self, answer: Any) -> set[str]:
         return id_of(answer) | id_of(value_of(answer, "conversation"))
+
+    def _error(self, answer: Any) -> str | None:
+        if value_of(answer, "status") != "failed":
+            return None
+        return str(value_of(value_of(answer, "error"), "message") or "the model's answer failed")
 
     def with_recall(
         self, body: Mapping[str, Any], messages: Sequence[Any], prompt: Prompt, text: str

@@ -35,6 +35,9 @@ class Turn:
         if self.is_over:
             return
         self.is_over = True
+        if answer is not None and answer.error is not None:
+            self.run.finish(success=False, error=answer.error)
+            return
         if answer is not None and answer.text.strip():
             self.said.append(answer.text)
         if answer is not None and not answer.is_final:
