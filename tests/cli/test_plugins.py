@@ -96,6 +96,12 @@ def test_info_shows_a_plugin(memslot) -> None:
     assert "OPENAI_API_KEY" in words
 
 
+def test_info_shows_settings_as_the_config_writes_them(memslot) -> None:
+    words = memslot.ok("plugins", "info", "memory-lancedb")
+    assert 'scope ("agent" or "workspace", default "agent")' in words
+    assert "autoRecall (boolean, default true)" in words
+
+
 @pytest.mark.parametrize("command", ["info", "enable", "disable", "uninstall"])
 def test_an_unknown_plugin_fails_and_the_likely_one_is_named(memslot, command: str) -> None:
     done = memslot("plugins", command, "memory-cor")

@@ -142,15 +142,17 @@ def info(plugin_id: str, as_json: bool) -> None:
 
 def describe_settings(plugin: PluginInfo) -> list[str]:
     """One line for each setting: its name, type, default, and what it is for."""
+    import json
+
     required = plugin.config_schema.get("required", ())
     lines = []
     for name, schema in plugin.config_schema.get("properties", {}).items():
         schema = schema if isinstance(schema, dict) else {}
-        facts = [str(schema.get("type", "any"))]
+        facts = [" or ".join(map(json.dumps, schema["enum"])) if "enum" in schema else str(schema.get("type", "any"))]
         if name in required and "default" not in schema:
             facts.append("required")
         if "default" in schema:
-            facts.append(f"default {schema['default']!r}")
+            facts.append(f"default {json.dumps(schema['default'], ensure_ascii=False)}")
         help_text = plugin.ui_hints.get(name, {}).get("help") or schema.get("description") or ""
         lines.append(f"{name} ({', '.join(facts)}) {help_text}".rstrip())
     return lines
