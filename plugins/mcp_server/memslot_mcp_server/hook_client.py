@@ -18,6 +18,7 @@ CONNECT_SECONDS = 0.5
 ANSWER_SECONDS = 8.0
 """In total: no server or plugin makes a prompt wait longer."""
 _started = time.monotonic()
+_WATCHDOG = "memslot-hook-watchdog"
 ANSWER_HEADER = b"memslot-hook 1\n"
 """Every answer begins with this."""
 CLIENTS = ("claude-code", "codex", "gemini", "qwen", "opencode")
@@ -46,7 +47,7 @@ def main() -> None:
         if words[1] == "session-end":  # only a server has a conversation open, and what was said is already captured
             return
         if words[1] in AWAITED_EVENTS:
-            _start_watchdog()
+            start_watchdog()
         _run_command(sys.argv[1:], payload)
         return
     try:
@@ -65,15 +66,18 @@ def _say_gave_up() -> None:
     sys.stderr.flush()
 
 
-def _start_watchdog() -> None:
-    """End the process when its time is up, even while plugins load."""
+def start_watchdog() -> None:
+    """End the process when its time is up, even while plugins load. A second call does nothing."""
     import threading
 
     def give_up() -> None:
         _say_gave_up()
         os._exit(0)
 
+    if any(thread.name == _WATCHDOG for thread in threading.enumerate()):
+        return
     timer = threading.Timer(seconds_left(), give_up)
+    timer.name = _WATCHDOG
     timer.daemon = True
     timer.start()
 

@@ -6,7 +6,6 @@ import functools
 import json
 import os
 import sys
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -104,9 +103,7 @@ def _read(client: str) -> Payload | None:
 
 def _answer(click_ctx: click.Context, ctx: PluginContext, client: str, event: str) -> None:
     """Print the answer and exit at once, without waiting for background work: indexes are updated after the turn."""
-    watchdog = threading.Timer(hook_client.seconds_left(), _give_up)
-    watchdog.daemon = True
-    watchdog.start()
+    hook_client.start_watchdog()
     payload = _read(client)
     if payload is None:
         return
@@ -140,11 +137,6 @@ def _quietly(function: Callable[[], Any]) -> Any:
     except Exception as error:
         click.echo(f"memslot: {type(error).__name__}: {error}", err=True)
         return None
-
-
-def _give_up() -> None:
-    sys.stderr.write(f"memslot: gave up after {hook_client.ANSWER_SECONDS:g} seconds\n")
-    _end_now()
 
 
 def _write(answer: bytes) -> None:
