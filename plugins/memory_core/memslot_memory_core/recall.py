@@ -73,7 +73,7 @@ def recalled_items(hits: Sequence[MemoryHit], told: Sequence[str], max_chars: in
             if _cost(" ".join([source, *kept, line])) > room:
                 break
             kept.append(line.strip())
-        if sum(character.isalpha() for line in kept for character in line) < _MIN_LETTERS:
+        if sum(map(str.isalpha, "".join(kept))) < _MIN_LETTERS:
             continue
         items.append(RecalledItem("\n".join(kept), hit.score, hit.citation))
         said.update(kept)
