@@ -18,6 +18,7 @@ from memslot_memory_core.sources.text import read_text_file
 
 MAX_CHARS = 4000
 MAX_LINE_CHARS = 600
+_WRAPPED_FROM = 60
 _MAX_FILE_BYTES = 1024 * 1024
 _MARKER = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s+")
 _HEADING = re.compile(r"#{1,6}(?:\s|$)")
@@ -114,18 +115,29 @@ def _plain(line: str) -> str:
 
 
 def _unwrapped(lines: Sequence[str]) -> list[str]:
-    """The lines, with list items that are wrapped to several put back together."""
+    """The lines, with sentences and list items that are wrapped to several put back together."""
     kept: list[str] = []
-    in_item = False
+    before = ""
+    in_item = in_code = False
     for line in lines:
+        text = line.strip()
         is_item = _MARKER.match(line) is not None
-        continues = in_item and not is_item and line[:1].isspace() and not line.lstrip().startswith(("```", "~~~", "|"))
-        if continues and line.strip():
-            kept[-1] += f" {line.strip()}"
+        is_special = is_item or text.startswith(("```", "~~~", "|", "#", ">"))
+        in_code ^= text.startswith(("```", "~~~"))
+        continues = bool(text) and not (is_special or in_code)
+        continues = continues and ((in_item and line[0].isspace()) or (_is_cut(before) and text[0].islower()))
+        if continues:
+            kept[-1] += f" {text}"
         else:
             kept.append(line)
-        in_item = is_item or (continues and bool(line.strip()))
+        in_item = is_item or (in_item and continues)
+        before = "" if in_code or text.startswith(("|", "#")) else text
     return kept
+
+
+def _is_cut(line: str) -> bool:
+    """Whether a line ends where an editor wraps, in the middle of a sentence."""
+    return len(line) >= _WRAPPED_FROM and line[-1] not in ".!?:;…"
 
 
 def _without_empty_sections(lines: Sequence[str]) -> list[str]:

@@ -93,6 +93,15 @@ def test_a_wrapped_list_item_is_one_line(workspace: Path) -> None:
     ]
 
 
+def test_a_wrapped_sentence_is_one_line_but_code_tables_and_short_lines_stay(workspace: Path) -> None:
+    start = "The billing service stays on PostgreSQL 16, as a move was turned down"
+    code = "cat one.txt two.txt three.txt four.txt five.txt six.txt seven.txt"
+    lines = [start, "because of the reports.", "", code[:19], "rm it", "```", code, "rm it", "```", f"| {code} |", "so"]
+    write(workspace, lasting="\n".join(lines))
+
+    assert read(workspace)[1:] == [f"{start} because of the reports.", *lines[3:]]
+
+
 def test_a_note_in_lower_case_counts_where_the_other_is_missing(workspace: Path) -> None:
     (workspace / "memory.md").write_text("small letters")
 
