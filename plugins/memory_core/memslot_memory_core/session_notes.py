@@ -84,8 +84,8 @@ def read_session_notes(
 
 def is_repeated(snippet: str, lines: Sequence[str]) -> bool:
     """Whether these lines already contain the whole passage."""
-    shown = {_plain(line) for line in snippet.split("\n")} - {"", GAP}
-    return all(any(line in each for each in lines) for line in shown if not _HEADING.match(line))
+    shown = {_plain(line) for line in _unwrapped(snippet.split("\n"))} - {"", GAP}
+    return {line for line in shown if not _HEADING.match(line)} <= set(lines)
 
 
 def _memory_note(workspace: Path) -> _Note | None:

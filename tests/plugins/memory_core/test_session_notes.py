@@ -232,6 +232,15 @@ def test_a_wrapped_item_that_the_notes_gave_is_not_recalled_again(host: Host, wo
         assert "MEMORY.md#L1" in run.context
 
 
+def test_a_passage_that_is_only_a_part_of_what_the_notes_gave_is_recalled(host: Host, workspace: Path) -> None:
+    (workspace / "MEMORY.md").write_text("Never deploy the billing service on Fridays.\n")
+    (workspace / "memory" / "old.md").write_text("deploy the billing service on Fridays\n")
+    host.memory.sync()  # type: ignore[union-attr]
+    with host.run("when do we deploy the billing service?", session="talk") as run:
+        assert "Never deploy" in run.context
+        assert "old.md#L1" in run.context
+
+
 def test_recalled_passages_come_after_the_notes_within_their_own_budget(host: Host, workspace: Path) -> None:
     (workspace / "memory" / "gates.md").write_text("All gates open inwards. " * 300)
     host.memory.sync()  # type: ignore[union-attr]
